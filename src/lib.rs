@@ -1,0 +1,51 @@
+//! `agui-serve`: one daemon that puts any agent behind [AG-UI](https://docs.ag-ui.com) 1.0.
+//!
+//! A page posts a run; the daemon drives an agent and streams back what happens. The agent stays what
+//! it is: the daemon adds the protocol, a stop that stops, and a listener that is safe to leave
+//! running on a laptop.
+//!
+//! # The house
+//!
+//! Arrows point down only, and a test reads the imports to hold that.
+//!
+//! ```text
+//! main  cli  config  lifecycle  telemetry       assemble: settings in, a running daemon out
+//!   │
+//! http           listener, guards, routes, the SSE body; the only floor that knows HTTP statuses
+//!   │
+//! engine         turns, runs, the log and its cursors, the writer; the only floor that makes events
+//!   │
+//! cores          demo, acp: what answers for an agent; each behind a cargo feature
+//!   │
+//! deps           the seam: what the adapter asks of a core, and a core of the adapter
+//!   │
+//! state          the document that clients see as shared state
+//!   │
+//! protocol  env  AG-UI as plain data; the clock and the ids
+//! ```
+//!
+//! `engine` and `cores` do not know each other: both know [`deps`], which says in a page what they owe
+//! one another. `cores` never make an AG-UI event, and nothing above `deps` knows what an agent is.
+//!
+//! # A run, from the POST to its end
+//!
+//! 1. [`http`] checks the request (host, origin, method, content type, token, size) and
+//!    [`protocol::decode`] reads it: leniently, but what is malformed is refused with its place. Until
+//!    here a refusal is an HTTP status, and nothing has changed.
+//! 2. [`engine::Runtime::start`] decides what is asked for, takes the thread's slot, begins the run's log
+//!    with `RUN_STARTED` and the state, and hands back a [`engine::Reader`]. The turn goes on in a task of
+//!    its own; the HTTP response is only a cursor on the log.
+//! 3. The core runs its turn and says what happens as [`deps::CoreEvent`]s. The turn's task translates
+//!    them; the writer makes frames of them, opens and closes what the protocol wants opened and
+//!    closed, and appends them to the log, whatever was ready as one entry.
+//! 4. The turn ends: the core is done, has failed, has panicked, or was stopped because its reader is
+//!    gone, it took too long, or the daemon shuts down. One synchronous function decides what that
+//!    means; the thread's slot is given back, then the one terminal event is written.
+//!
+//! # Embedding
+//!
+//! [`engine::Runtime::new`] opens no socket; [`http::Listener`] is a separate step. Both take plain
+//! options and know nothing of configuration files.
+
+pub mod env;
+pub mod protocol;
