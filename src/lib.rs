@@ -47,5 +47,7 @@
 //! [`engine::Runtime::new`] opens no socket; [`http::Listener`] is a separate step. Both take plain
 //! options and know nothing of configuration files.
 
+pub mod deps;
 pub mod env;
 pub mod protocol;
+pub mod state;

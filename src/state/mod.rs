@@ -1,0 +1,259 @@
+//! The state document: the JSON that a client sees in `STATE_SNAPSHOT` and `STATE_DELTA`, one per thread.
+//!
+//! The daemon's own fields are reserved; every other member of the client's state stands at the root
+//! beside them, and `client` repeats those. A client sends the whole document back with every run, ours
+//! included, so what is reserved is dropped from what it sends: the document cannot nest itself.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::protocol::{JsonObject, Operation, Patch, Pointer};
+
+/// The names that are the daemon's.
+const RESERVED: [&str; 9] = [
+    "thread",
+    "session",
+    "agent",
+    "model",
+    "todos",
+    "tokenUsage",
+    "files",
+    "subAgents",
+    "client",
+];
+
+/// The largest client state that is shown, in bytes of JSON. It appears twice in a snapshot, and a
+/// frame must stay well under 10 MiB.
+const MAX_CLIENT: usize = 3 * 1024 * 1024;
+
+/// The longest name of a session or a model that is shown, in bytes. Agents make them up.
+const MAX_NAME: usize = 1024;
+
+/// A model, without anything that would tell where it runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    /// Its id; empty until known.
+    pub id: String,
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Who serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// How many tokens fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+}
+
+/// The document of one thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    thread: String,
+    agent: String,
+    session: String,
+    model: Model,
+    client: Client,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Client {
+    /// The page sent no state.
+    Absent,
+    /// The members that are not reserved; they stand at the root, too.
+    Members(JsonObject),
+    /// Something that is no object; it stands in `client` only.
+    Other(Value),
+}
+
+/// The client's state is larger than what can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("show the client's state: it is larger than {MAX_CLIENT} bytes")]
+pub struct TooLarge;
+
+impl Document {
+    /// A document of which nothing is known but whose it is.
+    pub fn new(thread: &str, agent: &str) -> Self {
+        Self {
+            thread: thread.into(),
+            agent: agent.into(),
+            session: String::new(),
+            model: Model::default(),
+            client: Client::Absent,
+        }
+    }
+
+    /// Takes over the state that came with a request.
+    ///
+    /// # Errors
+    /// It is too large; the document shows no client state then.
+    pub fn adopt(&mut self, state: Option<&Value>) -> Result<(), TooLarge> {
+        self.client = Client::Absent;
+        let Some(state) = state else { return Ok(()) };
+        if state.to_string().len() > MAX_CLIENT {
+            return Err(TooLarge);
+        }
+        self.client = match state {
+            Value::Object(members) => Client::Members(
+                members
+                    .iter()
+                    .filter(|(name, _)| !RESERVED.contains(&name.as_str()))
+                    .map(|(name, value)| (name.clone(), value.clone()))
+                    .collect(),
+            ),
+            other => Client::Other(other.clone()),
+        };
+        Ok(())
+    }
+
+    /// The whole document.
+    pub fn snapshot(&self) -> Value {
+        let mut document = json!({
+            "thread": self.thread,
+            "session": self.session,
+            "agent": self.agent,
+            "model": self.model,
+            "todos": [],
+            "tokenUsage": null,
+            "files": [],
+            "subAgents": [],
+        });
+        let root = document
+            .as_object_mut()
+            .expect("it was just made as an object");
+        match &self.client {
+            Client::Absent => {}
+            Client::Members(members) => {
+                root.extend(members.clone());
+                root.insert("client".into(), Value::Object(members.clone()));
+            }
+            Client::Other(value) => {
+                root.insert("client".into(), value.clone());
+            }
+        }
+        document
+    }
+
+    /// Notes the core's session. Returns the change, if it is one.
+    pub fn set_session(&mut self, session: &str) -> Option<Patch> {
+        let session = clip(session);
+        if self.session == session {
+            return None;
+        }
+        self.session = session.into();
+        Some(replace("session", json!(session)))
+    }
+
+    /// Notes the model that answers. Returns the change, if it is one.
+    pub fn set_model(&mut self, mut model: Model) -> Option<Patch> {
+        let names = [
+            Some(&mut model.id),
+            model.name.as_mut(),
+            model.provider.as_mut(),
+        ];
+        for name in names.into_iter().flatten() {
+            name.truncate(clip(name).len());
+        }
+        if self.model == model {
+            return None;
+        }
+        self.model = model;
+        Some(replace("model", json!(self.model)))
+    }
+}
+
+/// The beginning of a name, as far as it is shown.
+fn clip(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_NAME)]
+}
+
+fn replace(name: &str, value: Value) -> Patch {
+    vec![Operation::Replace {
+        path: Pointer::root().child(name),
+        value,
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adopted(state: &Value) -> Value {
+        let mut document = Document::new("t", "a");
+        document.adopt(Some(state)).unwrap();
+        document.snapshot()
+    }
+
+    #[test]
+    fn without_client_state_there_is_no_client() {
+        assert_eq!(
+            Document::new("t", "a").snapshot(),
+            json!({"thread": "t", "session": "", "agent": "a", "model": {"id": ""}, "todos": [],
+                   "tokenUsage": null, "files": [], "subAgents": []})
+        );
+    }
+
+    #[test]
+    fn the_clients_members_stand_at_the_root_and_in_client_but_not_the_reserved_ones() {
+        let shown = adopted(&json!({"recipe": {"a": null}, "thread": "forged", "todos": [1]}));
+        assert_eq!(shown["recipe"], json!({"a": null}));
+        assert_eq!(shown["client"], json!({"recipe": {"a": null}}));
+        assert_eq!(
+            (&shown["thread"], &shown["todos"]),
+            (&json!("t"), &json!([]))
+        );
+    }
+
+    #[test]
+    fn a_client_that_echoes_everything_does_not_make_it_grow() {
+        let mut shown = adopted(&json!({"recipe": 1}));
+        let first = shown.to_string().len();
+        for _ in 0..20 {
+            shown = adopted(&shown);
+        }
+        assert_eq!(shown.to_string().len(), first);
+    }
+
+    #[test]
+    fn what_is_no_object_goes_into_client_alone_and_numbers_keep_their_digits() {
+        for text in ["\"nope\"", "[1]", "9007199254740993", "1.10"] {
+            let state: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(adopted(&state)["client"].to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_gives_no_patch() {
+        let mut document = Document::new("t", "a");
+        let patch = document.set_session("s").unwrap();
+        assert_eq!(
+            serde_json::to_value(patch).unwrap(),
+            json!([{"op": "replace", "path": "/session", "value": "s"}])
+        );
+        assert_eq!(document.set_session("s"), None);
+    }
+
+    #[test]
+    fn names_that_an_agent_makes_up_are_shown_as_far_as_they_fit() {
+        let mut document = Document::new("t", "a");
+        document.set_session(&"é".repeat(MAX_NAME));
+        let id = "m".repeat(2 * MAX_NAME);
+        let model = Model {
+            id,
+            ..Model::default()
+        };
+        document.set_model(model);
+        let shown = document.snapshot();
+        let length = |value: &Value| value.as_str().map(str::len);
+        assert_eq!(length(&shown["session"]), Some(MAX_NAME));
+        assert_eq!(length(&shown["model"]["id"]), Some(MAX_NAME));
+    }
+
+    #[test]
+    fn a_state_that_no_frame_could_carry_is_not_shown() {
+        let mut document = Document::new("t", "a");
+        let state = json!({"big": "x".repeat(MAX_CLIENT)});
+        assert_eq!(document.adopt(Some(&state)), Err(TooLarge));
+        assert!(document.snapshot().get("client").is_none());
+    }
+}
