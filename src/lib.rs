@@ -48,6 +48,7 @@
 //! options and know nothing of configuration files.
 
 pub mod deps;
+pub mod engine;
 pub mod env;
 pub mod protocol;
 pub mod state;

@@ -1,0 +1,159 @@
+//! How a turn came to its end, and what its run's terminal event says. Decides, waits for nothing.
+
+use crate::deps::{Code, StopReason, TurnError};
+
+/// Why the engine stopped a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The reader of the POST was gone for as long as `linger` forgives.
+    ReaderGone,
+    /// The daemon is shutting down and the grace period is over.
+    Shutdown,
+    /// The turn took too long.
+    Timeout,
+    /// The core gave no sign of life for too long.
+    Silence,
+}
+
+impl Cause {
+    /// The cause as a log field.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::ReaderGone => "reader_gone",
+            Self::Shutdown => "shutdown",
+            Self::Timeout => Code::TurnTimeout.as_str(),
+            Self::Silence => Code::AgentSilent.as_str(),
+        }
+    }
+}
+
+/// What became of the core's future.
+#[derive(Debug)]
+pub(super) enum CoreEnd {
+    /// It returned.
+    Returned(Result<StopReason, TurnError>),
+    /// It panicked.
+    Panicked,
+    /// It did not end in time after it was told to stop, and was dropped.
+    Dropped,
+}
+
+/// What the terminal event says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The turn ended by itself; with a reason where it is another than being done.
+    Done { stop_reason: Option<&'static str> },
+    /// It was stopped on purpose.
+    Cancelled,
+    /// It failed.
+    Failed { code: Code, message: String },
+}
+
+impl Ending {
+    /// Decides. The engine's own cause comes first: what a core says after it was told to stop is
+    /// an echo of that.
+    pub(super) fn decide(cause: Option<Cause>, core: &CoreEnd) -> Self {
+        match (cause, core) {
+            (Some(Cause::Timeout), _) => Self::failed(Code::TurnTimeout, "the turn took too long"),
+            (Some(Cause::Silence), _) => Self::failed(
+                Code::AgentSilent,
+                "the agent gave no sign of life for too long",
+            ),
+            (Some(Cause::ReaderGone | Cause::Shutdown), _)
+            | (None, CoreEnd::Returned(Ok(StopReason::Cancelled))) => Self::Cancelled,
+            (None, CoreEnd::Panicked | CoreEnd::Dropped) => Self::internal(),
+            (None, CoreEnd::Returned(Err(error))) => Self::Failed {
+                code: error.code(),
+                message: error.message().to_owned(),
+            },
+            (None, CoreEnd::Returned(Ok(StopReason::EndTurn))) => Self::Done { stop_reason: None },
+            (None, CoreEnd::Returned(Ok(reason))) => Self::Done {
+                stop_reason: Some(reason.as_str()),
+            },
+        }
+    }
+
+    /// The ending of a run whose task broke.
+    pub(super) fn internal() -> Self {
+        Self::failed(Code::Internal, "the run broke inside the daemon")
+    }
+
+    fn failed(code: Code, message: &str) -> Self {
+        Self::Failed {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// The ending as a log field.
+    pub(super) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done { .. } => "success",
+            Self::Cancelled => Code::Cancelled.as_str(),
+            Self::Failed { code, .. } => code.as_str(),
+        }
+    }
+
+    /// What is said in place of the result of a call that has none when the run ends so.
+    pub(super) fn unanswered(&self) -> &'static str {
+        match self {
+            Self::Done { .. } => "The agent reported no result for this call.",
+            Self::Cancelled => "The run was stopped before this call had a result.",
+            Self::Failed { .. } => "The run failed before this call had a result.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::downgrade;
+
+    #[test]
+    fn the_engines_cause_outranks_what_the_core_says() {
+        let failed = || CoreEnd::Returned(Err(TurnError::new(Code::AgentCrashed, "it crashed")));
+        let done = |reason| CoreEnd::Returned(Ok(reason));
+        for (cause, core, expected) in [
+            (None, done(StopReason::EndTurn), "success"),
+            (None, done(StopReason::MaxTokens), "success"),
+            (None, done(StopReason::Cancelled), "cancelled"),
+            (None, failed(), "agent_crashed"),
+            (None, CoreEnd::Panicked, "internal"),
+            (Some(Cause::ReaderGone), failed(), "cancelled"),
+            (
+                Some(Cause::ReaderGone),
+                done(StopReason::EndTurn),
+                "cancelled",
+            ),
+            (Some(Cause::Shutdown), CoreEnd::Dropped, "cancelled"),
+            (
+                Some(Cause::Timeout),
+                done(StopReason::Cancelled),
+                "turn_timeout",
+            ),
+            (Some(Cause::Silence), CoreEnd::Panicked, "agent_silent"),
+        ] {
+            assert_eq!(
+                Ending::decide(cause, &core).as_str(),
+                expected,
+                "{cause:?} {core:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_older_client_reads_the_code_of_a_run_that_was_stopped() {
+        assert_eq!(Code::Cancelled.as_str(), downgrade::CANCELLED);
+    }
+
+    #[test]
+    fn an_ending_that_is_no_plain_success_says_so() {
+        let ending = Ending::decide(None, &CoreEnd::Returned(Ok(StopReason::Refusal)));
+        assert_eq!(
+            ending,
+            Ending::Done {
+                stop_reason: Some("refusal")
+            }
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! The write side of one run: what may follow what.
+//!
+//! A writer cannot exist without `RUN_STARTED` and the snapshot after it; it closes what must be closed
+//! before something else may open; [`Writer::finish`] takes it away and ends the run with exactly one
+//! terminal event, everything closed before it. Dropped unfinished, on a panic say, it ends the run
+//! with `RUN_ERROR`. The log is closed in every case, so the body of a response always ends cleanly.
+
+use std::{mem, sync::Arc};
+
+use serde_json::Value;
+
+use super::{Namespace, bounds, ending::Ending, frames::Frames, log::Log};
+use crate::{
+    env::Env,
+    protocol::{
+        Body, Content, JsonObject, MessageId, Outcome, PROTOCOL_VERSION, Patch, ReasoningRole,
+        RunId, TextRole, ThreadId, TokenUsage, ToolCallId, ToolRole,
+    },
+};
+
+/// What a run is called.
+#[derive(Debug, Clone)]
+pub(super) struct RunIds {
+    pub(super) thread: ThreadId,
+    pub(super) run: RunId,
+    pub(super) parent: Option<RunId>,
+}
+
+/// The open call that [`Writer::open_call`] returns. Closing takes it away.
+#[derive(Debug)]
+#[must_use = "an open call is to be closed"]
+pub(super) struct OpenCall {
+    id: ToolCallId,
+    /// Whether it has no arguments yet.
+    bare: bool,
+}
+
+/// A call whose arguments are complete. Answering takes it away.
+#[derive(Debug)]
+#[must_use = "a closed call is to be answered"]
+pub(super) struct ClosedCall {
+    id: ToolCallId,
+}
+
+/// What the writer knows of a call that was not answered yet.
+#[derive(Debug)]
+struct Unanswered {
+    id: ToolCallId,
+    progress: Progress,
+}
+
+/// How far a call without an answer is.
+#[derive(Debug, Clone, Copy)]
+enum Progress {
+    Open { bare: bool },
+    Closed,
+}
+
+/// The message that is open. At most one is.
+#[derive(Debug)]
+enum Open {
+    Nothing,
+    Text(MessageId),
+    Reasoning(MessageId),
+}
+
+/// The write side of one run.
+pub(super) struct Writer {
+    frames: Frames,
+    namespace: Namespace,
+    ids: RunIds,
+    open: Open,
+    /// The message that calls belong to until something else is said or a call is answered.
+    parent: Option<MessageId>,
+    unanswered: Vec<Unanswered>,
+    usage: Vec<TokenUsage>,
+    ended: bool,
+}
+
+impl Writer {
+    /// Begins the run: `RUN_STARTED`, then the state document.
+    pub(super) fn begin(
+        log: Arc<Log>,
+        env: Env,
+        namespace: Namespace,
+        ids: RunIds,
+        state: Value,
+    ) -> Self {
+        let mut writer = Self {
+            frames: Frames::new(log, env),
+            namespace,
+            ids,
+            open: Open::Nothing,
+            parent: None,
+            unanswered: Vec::new(),
+            usage: Vec::new(),
+            ended: false,
+        };
+        writer.frames.event(Body::RunStarted {
+            thread_id: writer.ids.thread.clone(),
+            run_id: writer.ids.run.clone(),
+            protocol_version: Some(PROTOCOL_VERSION.into()),
+            parent_run_id: writer.ids.parent.clone(),
+            input: None,
+        });
+        writer.frames.event(Body::StateSnapshot { snapshot: state });
+        writer.flush();
+        writer
+    }
+
+    /// Says more text, in the message that is open or a new one.
+    pub(super) fn text(&mut self, text: &str) {
+        for delta in bounds::pieces(text) {
+            let id = match &self.open {
+                Open::Text(id) => id.clone(),
+                _ => self.open_text(),
+            };
+            self.frames.delta(delta, |delta| Body::TextMessageContent {
+                message_id: id.clone(),
+                delta,
+            });
+        }
+    }
+
+    fn open_text(&mut self) -> MessageId {
+        self.close_message();
+        let id = self.message_id();
+        self.frames.event(Body::TextMessageStart {
+            message_id: id.clone(),
+            role: Some(TextRole::Assistant),
+            name: None,
+        });
+        self.open = Open::Text(id.clone());
+        id
+    }
+
+    /// Thinks more, in the reasoning message that is open or a new one.
+    pub(super) fn reasoning(&mut self, text: &str) {
+        for delta in bounds::pieces(text) {
+            let id = match &self.open {
+                Open::Reasoning(id) => id.clone(),
+                _ => self.open_reasoning(),
+            };
+            self.frames
+                .delta(delta, |delta| Body::ReasoningMessageContent {
+                    message_id: id.clone(),
+                    delta,
+                });
+        }
+    }
+
+    fn open_reasoning(&mut self) -> MessageId {
+        self.close_message();
+        let id = self.message_id();
+        self.frames.event(Body::ReasoningStart {
+            message_id: id.clone(),
+        });
+        self.frames.event(Body::ReasoningMessageStart {
+            message_id: id.clone(),
+            role: ReasoningRole::Reasoning,
+        });
+        self.open = Open::Reasoning(id.clone());
+        id
+    }
+
+    /// Closes the message that is open. Calls that follow a text belong to it.
+    pub(super) fn close_message(&mut self) {
+        match mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => {}
+            Open::Text(message_id) => {
+                self.parent = Some(message_id.clone());
+                self.frames.event(Body::TextMessageEnd { message_id });
+            }
+            Open::Reasoning(message_id) => {
+                self.parent = None;
+                self.frames.event(Body::ReasoningMessageEnd {
+                    message_id: message_id.clone(),
+                });
+                self.frames.event(Body::ReasoningEnd { message_id });
+            }
+        }
+    }
+
+    /// Opens a call. Calls that are open side by side, or follow one another unanswered, share one
+    /// parent message: to a client they are the calls of one assistant message.
+    pub(super) fn open_call(&mut self, name: &str) -> OpenCall {
+        self.close_message();
+        let parent = match &self.parent {
+            Some(parent) => parent.clone(),
+            None => self.message_id(),
+        };
+        self.parent = Some(parent.clone());
+        let id = ToolCallId::new(self.frames.env().id("call")).expect("our own ids are legal");
+        let name = if name.is_empty() { "tool" } else { name };
+        self.frames.event(Body::ToolCallStart {
+            tool_call_id: id.clone(),
+            tool_call_name: bounds::clip(name, bounds::NAME).into(),
+            parent_message_id: Some(parent),
+        });
+        let progress = Progress::Open { bare: true };
+        self.unanswered.push(Unanswered {
+            id: id.clone(),
+            progress,
+        });
+        OpenCall { id, bare: true }
+    }
+
+    /// More of a call's arguments.
+    pub(super) fn arguments(&mut self, call: &mut OpenCall, text: &str) {
+        for delta in bounds::pieces(text) {
+            self.frames.event(Body::ToolCallArgs {
+                tool_call_id: call.id.clone(),
+                delta: delta.into(),
+            });
+        }
+        if call.bare && !text.trim().is_empty() {
+            call.bare = false;
+            self.note(&call.id, Progress::Open { bare: false });
+        }
+    }
+
+    /// Completes a call's arguments; none at all are an empty object.
+    pub(super) fn close_call(&mut self, call: OpenCall) -> ClosedCall {
+        self.note(&call.id, Progress::Closed);
+        self.end_call(&call.id, call.bare);
+        ClosedCall { id: call.id }
+    }
+
+    fn note(&mut self, id: &ToolCallId, progress: Progress) {
+        if let Some(known) = self.unanswered.iter_mut().find(|known| known.id == *id) {
+            known.progress = progress;
+        }
+    }
+
+    fn end_call(&mut self, id: &ToolCallId, bare: bool) {
+        if bare {
+            self.frames.event(Body::ToolCallArgs {
+                tool_call_id: id.clone(),
+                delta: "{}".into(),
+            });
+        }
+        self.frames.event(Body::ToolCallEnd {
+            tool_call_id: id.clone(),
+        });
+    }
+
+    /// Answers a call.
+    pub(super) fn result(&mut self, call: ClosedCall, content: Content, failed: bool) {
+        self.close_message();
+        self.unanswered.retain(|known| known.id != call.id);
+        self.answer(call.id, content, failed);
+    }
+
+    fn answer(&mut self, tool_call_id: ToolCallId, content: Content, failed: bool) {
+        let (content, cut) = bounds::content(content);
+        let mut metadata = JsonObject::new();
+        if failed {
+            metadata.insert(self.namespace.name("isError"), true.into());
+        }
+        if cut {
+            metadata.insert(self.namespace.name("truncated"), true.into());
+        }
+        let body = Body::ToolCallResult {
+            message_id: self.message_id(),
+            tool_call_id,
+            content,
+            role: Some(ToolRole::Tool),
+        };
+        self.frames.event_with(body, metadata);
+        self.parent = None;
+    }
+
+    /// Publishes a change of the state document.
+    pub(super) fn state_delta(&mut self, delta: Patch) {
+        self.frames.event(Body::StateDelta { delta });
+    }
+
+    /// Says something that AG-UI has no event for, under the daemon's namespace.
+    pub(super) fn notice(&mut self, name: &str, value: Value) {
+        let too_long = value.to_string().len() > bounds::TEXT;
+        let value = if too_long {
+            serde_json::json!({"truncated": true})
+        } else {
+            value
+        };
+        self.frames.event(Body::Custom {
+            name: self.namespace.name(bounds::clip(name, bounds::NAME)),
+            value,
+        });
+    }
+
+    /// Counts tokens; they are told when the run finishes.
+    pub(super) fn usage(&mut self, spent: &TokenUsage) {
+        let spent = bounds::usage(spent);
+        let same = |known: &&mut TokenUsage| {
+            known.provider == spent.provider && known.model == spent.model
+        };
+        if let Some(known) = self.usage.iter_mut().find(same) {
+            known.add(&spent);
+        } else if self.usage.len() < bounds::USAGES {
+            let mut first = TokenUsage {
+                provider: spent.provider.clone(),
+                model: spent.model.clone(),
+                ..TokenUsage::default()
+            };
+            first.add(&spent);
+            self.usage.push(first);
+        }
+    }
+
+    /// Hands what was written to the readers.
+    pub(super) fn flush(&mut self) {
+        self.frames.flush();
+    }
+
+    /// Ends the run: closes what is open, answers what is unanswered, writes the one terminal event.
+    pub(super) fn finish(mut self, ending: Ending) {
+        self.end(ending);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.close_message();
+        for call in mem::take(&mut self.unanswered) {
+            if let Progress::Open { bare } = call.progress {
+                self.end_call(&call.id, bare);
+            }
+            // A call without an answer would block the client's history, or be run by the page.
+            self.answer(call.id, Content::Text(ending.unanswered().into()), true);
+        }
+        let usage = mem::take(&mut self.usage);
+        let finished = |result, outcome, usage| Body::RunFinished {
+            thread_id: self.ids.thread.clone(),
+            run_id: self.ids.run.clone(),
+            result,
+            outcome: Some(outcome),
+            usage,
+        };
+        let body = match ending {
+            Ending::Done { stop_reason } => finished(
+                stop_reason.map(|reason| serde_json::json!({"stopReason": reason})),
+                Outcome::Success {
+                    pending_tool_call_ids: Vec::new(),
+                },
+                usage,
+            ),
+            Ending::Cancelled => finished(None, Outcome::Cancelled, usage),
+            Ending::Failed { code, message } => Body::RunError {
+                message: bounds::clip(&message, bounds::MESSAGE).into(),
+                code: Some(code.as_str().into()),
+                usage,
+            },
+        };
+        self.frames.event(body);
+        self.ended = true;
+        self.frames.close();
+    }
+
+    fn message_id(&self) -> MessageId {
+        MessageId::new(self.frames.env().id("msg")).expect("our own ids are legal")
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.end(Ending::internal());
+        }
+    }
+}
