@@ -47,6 +47,7 @@
 //! [`engine::Runtime::new`] opens no socket; [`http::Listener`] is a separate step. Both take plain
 //! options and know nothing of configuration files.
 
+pub mod cores;
 pub mod deps;
 pub mod engine;
 pub mod env;

@@ -1,0 +1,116 @@
+//! A core in the process, deterministic, that plays every feature on request.
+//!
+//! It needs no model, no network and no program, so it is the first run of a newcomer, and the agent
+//! of most tests. Asked in plain words it answers from a phrase book ([`Demo::new`]); the words can
+//! stand within others, in any case and punctuation, and words that it does not know are answered with
+//! the list of those it does. Tests write scripts of their own ([`Demo::playing`],
+//! [`Demo::scripted`]): a [`Script`] is a value, a list of [`Step`]s.
+//!
+//! Every turn binds the session `demo:N`, where N counts the turns of the session from 1. So it can
+//! be seen from outside whether a thread goes on in its session, and "how often?" says it in words.
+//!
+//! All waiting is in tokio time. A script ends with [`StopReason::Cancelled`] as soon as the turn is to
+//! stop, except where it says that it does not.
+
+mod phrases;
+mod play;
+mod plays;
+mod script;
+
+use std::{fmt, sync::Arc};
+
+use futures_util::future::BoxFuture;
+
+pub use self::script::{Script, Step};
+use crate::{
+    cores::Core,
+    deps::{Model, SessionRef, StopReason, TurnError, TurnIo, TurnRequest},
+    protocol::AgentCapabilities,
+};
+
+/// The core. Cheap to clone.
+#[derive(Clone)]
+pub struct Demo {
+    script: Arc<dyn Fn(&TurnRequest) -> Script + Send + Sync>,
+}
+
+impl Demo {
+    /// Answers from the phrase book.
+    pub fn new() -> Self {
+        Self::scripted(phrases::answer)
+    }
+
+    /// Plays the same script in every turn.
+    pub fn playing(script: Script) -> Self {
+        Self::scripted(move |_| script.clone())
+    }
+
+    /// Plays what `script` makes of each turn's request.
+    pub fn scripted(script: impl Fn(&TurnRequest) -> Script + Send + Sync + 'static) -> Self {
+        Self {
+            script: Arc::new(script),
+        }
+    }
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Demo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Demo")
+    }
+}
+
+impl Core for Demo {
+    fn capabilities(&self) -> AgentCapabilities {
+        let mut capabilities = AgentCapabilities::default();
+        capabilities.transport.streaming = Some(true);
+        capabilities.tools.supported = Some(true);
+        capabilities.tools.parallel_calls = Some(true);
+        capabilities.reasoning.supported = Some(true);
+        capabilities.reasoning.streaming = Some(true);
+        capabilities
+    }
+
+    fn model(&self) -> Option<Model> {
+        Some(Model {
+            id: "phrase-book".into(),
+            name: Some("Phrase book".into()),
+            provider: None,
+            context_window: None,
+        })
+    }
+
+    fn turn(
+        &self,
+        request: TurnRequest,
+        io: TurnIo,
+    ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
+        let script = Arc::clone(&self.script);
+        Box::pin(async move {
+            let session = format!("demo:{}", turn_number(&request));
+            if io.bind(SessionRef::new(&session)).await.is_err() {
+                return Ok(StopReason::Cancelled);
+            }
+            play::play(script(&request), &io).await
+        })
+    }
+}
+
+/// Which turn of its session a request is for, from 1 on.
+fn turn_number(request: &TurnRequest) -> u64 {
+    let past = request
+        .session
+        .as_ref()
+        .and_then(|session| session.as_str().strip_prefix("demo:"))
+        .and_then(|past| past.parse::<u64>().ok())
+        .unwrap_or(0);
+    past.saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What answers for an agent. Each core is a room behind a cargo feature; this file is the hall.
+
+#[cfg(feature = "demo")]
+pub mod demo;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    deps::{Agent, AgentName, Code, Deps, Model, StopReason, TurnError, TurnIo, TurnRequest},
+    protocol::AgentCapabilities,
+};
+
+/// How long a program behind an agent may take to get ready for a turn, unless it is configured.
+pub const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// One kind of agent.
+pub trait Core: Send + Sync + 'static {
+    /// What it declares of AG-UI 1.0.
+    fn capabilities(&self) -> AgentCapabilities;
+
+    /// The model behind it, if known without starting anything.
+    fn model(&self) -> Option<Model> {
+        None
+    }
+
+    /// Runs one turn; the contract is that of [`Deps::turn`].
+    fn turn(
+        &self,
+        request: TurnRequest,
+        io: TurnIo,
+    ) -> BoxFuture<'static, Result<StopReason, TurnError>>;
+}
+
+/// An agent to serve: its name, what people read about it, and the core that answers.
+pub struct Definition {
+    /// What clients post to.
+    pub name: AgentName,
+    /// A sentence for people.
+    pub description: Option<String>,
+    /// What answers.
+    pub core: Arc<dyn Core>,
+}
+
+/// The agents of a daemon, as the adapter sees them.
+pub struct Cores {
+    agents: Vec<Agent>,
+    cores: Vec<Arc<dyn Core>>,
+}
+
+impl Cores {
+    /// Puts agents together, the default one first. Starts nothing.
+    pub fn new(definitions: Vec<Definition>) -> Self {
+        let agents = definitions
+            .iter()
+            .map(|definition| Agent {
+                name: definition.name.clone(),
+                description: definition.description.clone(),
+                model: definition.core.model(),
+                capabilities: declared(definition.core.capabilities()),
+            })
+            .collect();
+        let cores = definitions
+            .into_iter()
+            .map(|definition| definition.core)
+            .collect();
+        Self { agents, cores }
+    }
+}
+
+/// What a core declares, and what the adapter does for every core.
+fn declared(mut capabilities: AgentCapabilities) -> AgentCapabilities {
+    capabilities.state.snapshots = Some(true);
+    capabilities.state.deltas = Some(true);
+    capabilities
+}
+
+impl Deps for Cores {
+    fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    fn turn(
+        &self,
+        request: TurnRequest,
+        io: TurnIo,
+    ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
+        match self
+            .agents
+            .iter()
+            .position(|agent| agent.name == request.agent)
+        {
+            Some(index) => self.cores[index].turn(request, io),
+            None => Box::pin(async {
+                Err(TurnError::new(
+                    Code::AgentUnavailable,
+                    "the agent is not served any more",
+                ))
+            }),
+        }
+    }
+}
