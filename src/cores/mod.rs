@@ -1,5 +1,7 @@
 //! What answers for an agent. Each core is a room behind a cargo feature; this file is the hall.
 
+#[cfg(feature = "acp")]
+pub mod acp;
 #[cfg(feature = "demo")]
 pub mod demo;
 
