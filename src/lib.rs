@@ -51,5 +51,6 @@ pub mod cores;
 pub mod deps;
 pub mod engine;
 pub mod env;
+pub mod http;
 pub mod protocol;
 pub mod state;
