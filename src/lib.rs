@@ -47,10 +47,14 @@
 //! [`engine::Runtime::new`] opens no socket; [`http::Listener`] is a separate step. Both take plain
 //! options and know nothing of configuration files.
 
+pub mod cli;
+pub mod config;
 pub mod cores;
 pub mod deps;
 pub mod engine;
 pub mod env;
 pub mod http;
+pub mod lifecycle;
 pub mod protocol;
 pub mod state;
+pub mod telemetry;

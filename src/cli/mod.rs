@@ -1,0 +1,47 @@
+//! The command line: what can be typed, what is shown, and how the program ends.
+
+mod args;
+mod exit;
+mod screen;
+mod serve;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+
+pub use args::{CommandLine, Serve, Task};
+pub use exit::{code, message};
+
+#[cfg(all(feature = "acp", target_os = "linux"))]
+use crate::cores::acp::supervisor;
+use crate::{
+    config::{self, Environ},
+    env::Env,
+};
+
+/// Does what was typed, and answers with the number that the program ends with.
+///
+/// # Errors
+/// It cannot be done, or failed on the way; [`code`] says with which number the program ends.
+pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<ExitCode> {
+    let cwd = || std::env::current_dir().context("find the folder it was started in");
+    match line.task {
+        None => serve::serve(&line.serve.inputs(environ, cwd()?), env)?,
+        Some(Task::Config(serve)) => {
+            let (settings, loaded) = config::load(&serve.inputs(environ, cwd()?))?;
+            show(&config::print(&settings, &loaded));
+        }
+        #[cfg(all(feature = "acp", target_os = "linux"))]
+        Some(Task::Supervise { command }) => return Ok(supervisor::supervise(&command).into()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes to standard output. Nobody reading there is no reason to fail.
+fn show(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,95 @@
+//! Puts the parts together and serves.
+
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use tracing::info;
+
+use super::{args, screen::Screen, show};
+use crate::{
+    config::{self, Agent, Core, token},
+    cores::{self, Cores, Definition},
+    engine::Runtime,
+    env::Env,
+    http::{Access, Listener},
+    lifecycle, telemetry,
+};
+
+/// Serves until asked to stop.
+pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
+    let (settings, _) = config::load(inputs)?;
+    telemetry::start(&settings.log, args::terminal(&inputs.environ))?;
+    let token = settings
+        .token
+        .as_ref()
+        .map(|source| token::obtain(source, &inputs.environ))
+        .transpose()?;
+    let access = token
+        .as_ref()
+        .map_or(Access::Anyone, |found| Access::Token(found.token.clone()));
+
+    // Before anything is started or shown: a port that is taken is an error and nothing else.
+    let listener = Listener::bind(settings.http, access)?;
+    let url = listener.url();
+    let definitions = settings.agents.iter().map(definition).collect();
+    let deps = Arc::new(Cores::new(definitions));
+    let runtime = Runtime::new(deps, settings.engine, env.clone());
+
+    let workers = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("start the threads that serve")?;
+    workers.block_on(async {
+        // A signal that comes while the screen is written is already ours.
+        let stops = lifecycle::stops().context("listen for signals")?;
+        let screen = Screen {
+            url: &url,
+            agents: &settings.agents,
+            token: token.as_ref(),
+            is_terminal: io::stdout().is_terminal(),
+            thread: &short(&env.id("try")),
+        };
+        show(&screen.to_string());
+        if let Some(found) = &token {
+            info!(url, token = %found.source, "listening");
+        } else {
+            info!(url, "listening, without a token");
+        }
+        let stages = lifecycle::stages();
+        let serving = listener.serve(runtime.clone(), stages.clone());
+        lifecycle::run(&runtime, serving, stops, &stages, settings.shutdown_grace).await?;
+        Ok(())
+    })
+}
+
+/// What is served under an agent's name.
+fn definition(agent: &Agent) -> Definition {
+    let core: Arc<dyn cores::Core> = match &agent.core {
+        #[cfg(feature = "demo")]
+        Core::Demo => Arc::new(cores::demo::Demo::new()),
+        #[cfg(feature = "acp")]
+        Core::Acp(options) => Arc::new(cores::acp::Acp::new(cores::acp::Options {
+            supervisor: supervisor(),
+            ..(**options).clone()
+        })),
+    };
+    Definition {
+        name: agent.name.clone(),
+        description: agent.description.clone(),
+        core,
+    }
+}
+
+/// This very program, also once its file was replaced by a newer one or removed.
+#[cfg(feature = "acp")]
+fn supervisor() -> Option<std::path::PathBuf> {
+    cfg!(target_os = "linux").then(|| "/proc/self/exe".into())
+}
+
+/// An id that is easy to type and still not used before: the end of a long one, which is the random part.
+fn short(id: &str) -> String {
+    format!("try-{}", &id[id.len().saturating_sub(6)..])
+}

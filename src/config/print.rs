@@ -1,0 +1,96 @@
+//! What is in force, as TOML, each value with its source.
+
+use std::fmt::Write;
+
+use figment::value::Value;
+
+use super::{Settings, Source, load::Loaded};
+
+/// What is printed for a value that may be a secret.
+const REDACTED: &str = "(not shown)";
+
+/// Writes every key with its value and where that came from. Variables that agents get are not shown,
+/// and neither is the token.
+pub fn print(settings: &Settings, loaded: &Loaded) -> String {
+    let mut out = String::new();
+    match &settings.token {
+        Some(source) => _ = writeln!(out, "# token: {source}"),
+        None => out.push_str("# token: none is needed\n"),
+    }
+    for agent in &settings.agents {
+        let _ = match agent.workdir() {
+            Some(workdir) => writeln!(out, "# agent {} works in {}", agent.name, workdir.display()),
+            None => writeln!(out, "# agent {} works in no folder", agent.name),
+        };
+    }
+    out.push('\n');
+    table(&mut out, &[], loaded);
+    if loaded.find(&["agents"]).is_none() {
+        out.push_str("\n[agents.demo]\ncore = \"demo\"  # default, as no agent is configured\n");
+    }
+    out
+}
+
+/// Writes the table at `key`: its plain values, then the tables in it.
+fn table(out: &mut String, key: &[&str], loaded: &Loaded) {
+    let Some((Value::Dict(_, values), _)) = loaded.find(key) else {
+        return;
+    };
+    let (tables, plain): (Vec<_>, Vec<_>) = values
+        .iter()
+        .partition(|(_, value)| matches!(value, Value::Dict(..)));
+    if !key.is_empty() && !plain.is_empty() {
+        let header: Vec<String> = key.iter().map(|name| quoted(name)).collect();
+        let _ = writeln!(out, "\n[{}]", header.join("."));
+    }
+    let inside = |name| [key, &[name]].concat();
+    for (name, value) in plain {
+        let key = inside(name.as_str());
+        let shown = match key.as_slice() {
+            ["agents", _, "env", _] => literal(&Value::from(REDACTED)),
+            _ => literal(value),
+        };
+        let why = match loaded.find(&key) {
+            None | Some((_, Source::Default)) => "default".into(),
+            Some((_, source)) => source.place(&key).to_string(),
+        };
+        let _ = writeln!(out, "{} = {shown}  # {why}", quoted(name));
+    }
+    for (name, _) in tables {
+        // A program on the command line is served alone; what else is configured is not in force.
+        if key != ["agents"] || loaded.raw.agents.contains_key(name) {
+            table(out, &inside(name.as_str()), loaded);
+        }
+    }
+}
+
+/// A key as TOML wants it: in quotes unless it is a bare word.
+fn quoted(name: &str) -> String {
+    toml_edit::Key::new(name).to_string()
+}
+
+/// A value as TOML.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::String(_, text) => toml_edit::Value::from(text.as_str()).to_string(),
+        Value::Char(_, c) => toml_edit::Value::from(c.to_string()).to_string(),
+        Value::Bool(_, flag) => flag.to_string(),
+        Value::Num(_, number) => match (number.to_u128(), number.to_i128(), number.to_f64()) {
+            (Some(number), _, _) => number.to_string(),
+            (_, Some(number), _) => number.to_string(),
+            (_, _, number) => number.unwrap_or_default().to_string(),
+        },
+        Value::Empty(..) => "\"\"".into(),
+        Value::Array(_, items) => {
+            let items: Vec<String> = items.iter().map(literal).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Dict(_, entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(name, value)| format!("{} = {}", quoted(name), literal(value)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}

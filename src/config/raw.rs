@@ -1,0 +1,171 @@
+//! The configuration as it is written: every key, its kind and its default.
+//!
+//! Defaults that belong to a part of the daemon are taken from that part's own `Default`, so that a
+//! number stands in one place. `config/agui.toml` shows the same keys with the same values.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::scalar::{Deadline, Size, Span, Words};
+use crate::{
+    cores::START_TIMEOUT,
+    engine::{self, Linger},
+    http, telemetry,
+};
+
+/// Everything that can be configured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Raw {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) path: String,
+    pub(super) allowed_origins: Words,
+    pub(super) allowed_hosts: Words,
+    pub(super) allow_insecure_bind: bool,
+    pub(super) require_token: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) token_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state_dir: Option<PathBuf>,
+    pub(super) max_body: Size,
+    pub(super) heartbeat: Span,
+    pub(super) shutdown_grace: Span,
+    pub(super) namespace: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) default_agent: Option<String>,
+    pub(super) log: Log,
+    pub(super) limits: Limits,
+    pub(super) defaults: Defaults,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) agents: BTreeMap<String, Agent>,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Log {
+    pub(super) format: telemetry::Format,
+    pub(super) filter: String,
+}
+
+/// `[limits]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Limits {
+    pub(super) max_turns: usize,
+    pub(super) run_bytes: Size,
+    pub(super) total_bytes: Size,
+    pub(super) max_threads: usize,
+    pub(super) max_connections: usize,
+}
+
+/// `[defaults]`: what holds for every agent that does not say otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Defaults {
+    pub(super) linger: Deadline,
+    pub(super) turn_timeout: Deadline,
+    pub(super) silence_timeout: Deadline,
+    pub(super) start_timeout: Span,
+    pub(super) stop_grace: Span,
+    pub(super) explain_errors: bool,
+    pub(super) pass_env: Words,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) workdir: Option<PathBuf>,
+}
+
+/// `[agents.NAME]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Agent {
+    pub(super) core: Option<Core>,
+    pub(super) description: Option<String>,
+    pub(super) command: Option<String>,
+    pub(super) args: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) pass_env: Words,
+    pub(super) linger: Option<Deadline>,
+    pub(super) turn_timeout: Option<Deadline>,
+    pub(super) silence_timeout: Option<Deadline>,
+    pub(super) start_timeout: Option<Span>,
+    pub(super) stop_grace: Option<Span>,
+    pub(super) explain_errors: Option<bool>,
+    pub(super) workdir: Option<PathBuf>,
+}
+
+/// What answers for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Core {
+    /// In the process, deterministic.
+    Demo,
+    /// A program that speaks the Agent Client Protocol on stdio.
+    Acp,
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        let http = http::Options::default();
+        Self {
+            host: http.addr.ip().to_string(),
+            port: http.addr.port(),
+            path: http.path.prefix().into(),
+            allowed_origins: Words::default(),
+            allowed_hosts: Words::default(),
+            allow_insecure_bind: http.allow_insecure_bind,
+            require_token: true,
+            token_file: None,
+            state_dir: None,
+            max_body: Size(http.max_body),
+            heartbeat: Span(http.heartbeat),
+            shutdown_grace: Span(Duration::from_secs(5)),
+            namespace: engine::Namespace::default().as_str().into(),
+            default_agent: None,
+            log: Log::default(),
+            limits: Limits::default(),
+            defaults: Defaults::default(),
+            agents: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let telemetry::Options { format, filter } = telemetry::Options::default();
+        Self { format, filter }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let limits = engine::Limits::default();
+        Self {
+            max_turns: limits.max_turns,
+            run_bytes: Size(limits.run_bytes),
+            total_bytes: Size(limits.total_bytes),
+            max_threads: limits.max_threads,
+            max_connections: http::Options::default().max_connections,
+        }
+    }
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        let policy = engine::Policy::default();
+        Self {
+            linger: match policy.linger {
+                Linger::For(span) => Deadline(Some(span)),
+                Linger::Forever => Deadline(None),
+            },
+            turn_timeout: Deadline(policy.turn_timeout),
+            silence_timeout: Deadline(policy.silence_timeout),
+            start_timeout: Span(START_TIMEOUT),
+            stop_grace: Span(policy.stop_grace),
+            explain_errors: policy.explain_errors,
+            pass_env: Words::default(),
+            workdir: None,
+        }
+    }
+}
