@@ -1,0 +1,322 @@
+//! An ACP agent that needs no model: it does what its arguments and its prompts say.
+//!
+//! Arguments shape the start: `--mute` (answers nothing), `--exit CODE`, `--version N`, `--auth` (wants a
+//! login), `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
+//! session), `--no-eof` (stays when its input ends), `--banner`, `--alive SOCKET` (holds a connection for
+//! as long as it lives), `--child` (has a child that does the same and never ends by itself), `--family`
+//! (has four such: in its group, in a session of its own, one that has lost its parent too, and one that is
+//! deaf to `SIGTERM`).
+//!
+//! Each line of the prompt's last text block is a step:
+//! `say TEXT`, `think TEXT`, `update JSON`, `raw TEXT`, `noise`, `flood N`, `ask TOOL_CALL_JSON`,
+//! `request METHOD`, `env`, `cwd`, `blocks`, `await-cancel`, `ignore-cancel`, `stderr TEXT`, `crash`, `killed`,
+//! `error CODE MESSAGE`, `usage JSON`, `stop REASON`. What is no step is passed over.
+
+use std::{
+    env,
+    io::{self, BufRead as _, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    process::{Command, Stdio, exit},
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
+
+use serde_json::{Value, json};
+
+const USAGE: &str = "see the head of this program's source";
+
+fn main() {
+    let agent = Agent::new(env::args().skip(1).collect());
+    let mut alive = agent.value("--alive").map(|socket| {
+        let mut stream = UnixStream::connect(socket).expect("somebody listens");
+        writeln!(stream, "{}", std::process::id()).expect("it is connected");
+        stream
+    });
+    if agent.has("--orphan") {
+        if agent.has("--session") {
+            rustix::process::setsid().expect("it leads no group yet");
+        }
+        if agent.has("--daemon") {
+            leave_a_child(agent.value("--alive").expect(USAGE), &["--session"]);
+        }
+        eprintln!("connected");
+        if agent.has("--daemon") {
+            return;
+        }
+        // Blocks until the listener is gone, which is after the test.
+        let _ = alive.as_mut().expect(USAGE).read(&mut [0]);
+        return;
+    }
+    if let Some(code) = agent.value("--exit") {
+        eprintln!("it cannot go on");
+        exit(code.parse().expect(USAGE));
+    }
+    if agent.has("--child") {
+        leave_a_child(agent.value("--alive").expect(USAGE), &[]);
+    }
+    if agent.has("--family") {
+        let socket = agent.value("--alive").expect(USAGE);
+        for how in [&[][..], &["--session"], &["--daemon"], &["--deaf"]] {
+            leave_a_child(socket, how);
+        }
+    }
+    if agent.has("--banner") {
+        print("Welcome!\r\n\u{1b}[32mready\u{1b}[0m");
+    }
+    agent.serve();
+    drop(alive);
+}
+
+#[expect(clippy::zombie_processes, reason = "it is there to be left behind")]
+fn leave_a_child(socket: &str, how: &[&str]) {
+    let program = env::current_exe().expect("it runs");
+    let mut command = if how.contains(&"--deaf") {
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", r#"trap "" TERM; exec "$0" "$@""#])
+            .arg(program);
+        shell
+    } else {
+        Command::new(program)
+    };
+    let mut child = command
+        .args(["--orphan", "--no-eof", "--alive", socket])
+        .args(how)
+        // It holds on to the output, as what a shell leaves behind does.
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can run again");
+    let stderr = child.stderr.as_mut().expect("it is piped");
+    stderr.read_exact(&mut [0]).expect("it connects");
+}
+
+struct Agent {
+    args: Vec<String>,
+    inbox: Receiver<Value>,
+}
+
+impl Agent {
+    fn new(args: Vec<String>) -> Self {
+        let (sender, inbox) = channel();
+        let stays = args.iter().any(|arg| arg == "--no-eof");
+        thread::spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line).expect("we speak JSON");
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+            if stays {
+                thread::park();
+            }
+            exit(0);
+        });
+        Self { args, inbox }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.args.iter().any(|arg| arg == name)
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        let at = self.args.iter().position(|arg| arg == name)?;
+        self.args.get(at + 1).map(String::as_str)
+    }
+
+    fn serve(&self) {
+        while let Ok(message) = self.inbox.recv() {
+            let id = &message["id"];
+            match message["method"].as_str().unwrap_or_default() {
+                _ if self.has("--mute") => {}
+                "initialize" => answer(id, &self.initialize()),
+                "session/new" if self.has("--auth") => {
+                    refuse(id, -32000, "run /opt/agent/login");
+                }
+                "session/new" => answer(id, &self.session("new")),
+                "session/load" | "session/resume" if self.has("--gone") => {
+                    refuse(id, -32002, "no such session");
+                }
+                "session/resume" => answer(id, &self.session("resumed")),
+                "session/load" if self.has("--load-late") => {
+                    answer(id, &self.session("loaded"));
+                    replay(&message["params"]["sessionId"]);
+                }
+                "session/load" => {
+                    replay(&message["params"]["sessionId"]);
+                    answer(id, &self.session("loaded"));
+                }
+                "session/prompt" => self.prompt(&message),
+                _ => {}
+            }
+        }
+    }
+
+    fn initialize(&self) -> Value {
+        let version: u16 = self.value("--version").unwrap_or("1").parse().expect(USAGE);
+        let mut sessions = json!({});
+        if self.has("--resume") {
+            sessions["resume"] = json!({});
+        }
+        json!({
+            "protocolVersion": version,
+            "agentInfo": {"name": "fake", "version": "1"},
+            "agentCapabilities": {
+                "loadSession": self.has("--load") || self.has("--load-late"),
+                "promptCapabilities": {"image": true},
+                "sessionCapabilities": sessions,
+            },
+        })
+    }
+
+    fn session(&self, how: &str) -> Value {
+        let name = format!("Fake, {how}");
+        json!({
+            "sessionId": if self.has("--gone") { "second" } else { "first" },
+            "models": {"currentModelId": "fake-1", "availableModels": [{"modelId": "fake-1", "name": name}]},
+        })
+    }
+
+    fn prompt(&self, message: &Value) {
+        let session = &message["params"]["sessionId"];
+        let blocks = message["params"]["prompt"].as_array().expect(USAGE);
+        let script = blocks.iter().rev().find_map(|block| block["text"].as_str());
+        let mut result = json!({"stopReason": "end_turn"});
+        for line in script.unwrap_or_default().lines() {
+            let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let parsed = || serde_json::from_str::<Value>(rest).expect(USAGE);
+            match step {
+                "say" => say(session, "agent_message_chunk", rest),
+                "think" => say(session, "agent_thought_chunk", rest),
+                "update" => update(session, &parsed()),
+                "raw" => print(rest),
+                "noise" => noise(),
+                "flood" => (0..rest.parse().expect(USAGE))
+                    .for_each(|_| say(session, "agent_message_chunk", "x")),
+                "ask" => {
+                    let outcome = self.ask(session, &parsed());
+                    say(session, "agent_message_chunk", &outcome.to_string());
+                }
+                "request" => {
+                    let error = self.call(rest, &json!({}))["error"]["code"].take();
+                    say(session, "agent_message_chunk", &error.to_string());
+                }
+                "env" => {
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "the agent tells what it was given"
+                    )]
+                    let mut names: Vec<_> = env::vars().map(|(name, _)| name).collect();
+                    names.sort();
+                    say(session, "agent_message_chunk", &names.join(","));
+                }
+                "cwd" => {
+                    let cwd = env::current_dir().expect("there is one");
+                    say(session, "agent_message_chunk", &cwd.to_string_lossy());
+                }
+                "blocks" => {
+                    let types: Vec<_> =
+                        blocks.iter().filter_map(|it| it["type"].as_str()).collect();
+                    say(session, "agent_message_chunk", &types.join(","));
+                }
+                "await-cancel" => {
+                    while self.next()["method"] != "session/cancel" {}
+                    result["stopReason"] = json!("cancelled");
+                }
+                "ignore-cancel" => loop {
+                    self.next();
+                },
+                "stderr" => eprintln!("{rest}"),
+                "crash" => {
+                    print!("{{\"jsonrpc\":\"2.0\",\"method\":\"session/upd");
+                    let _ = io::stdout().flush();
+                    exit(3);
+                }
+                "killed" => {
+                    let me = rustix::process::getpid();
+                    rustix::process::kill_process(me, rustix::process::Signal::KILL)
+                        .expect("it may");
+                }
+                "error" => {
+                    let (code, text) = rest.split_once(' ').expect(USAGE);
+                    return refuse(&message["id"], code.parse().expect(USAGE), text);
+                }
+                "usage" => result["usage"] = parsed(),
+                "stop" => result["stopReason"] = json!(rest),
+                _ => {}
+            }
+        }
+        answer(&message["id"], &result);
+    }
+
+    fn ask(&self, session: &Value, call: &Value) -> Value {
+        let option = |id: &str, kind: &str| json!({"optionId": id, "name": id, "kind": kind});
+        let options = [option("yes", "allow_once"), option("no", "reject_once")];
+        let params = json!({"sessionId": session, "toolCall": call, "options": options});
+        self.call("session/request_permission", &params)["result"]["outcome"].take()
+    }
+
+    fn call(&self, method: &str, params: &Value) -> Value {
+        send(&json!({"jsonrpc": "2.0", "id": "ours", "method": method, "params": params}));
+        loop {
+            let message = self.next();
+            if message["id"] == "ours" {
+                return message;
+            }
+        }
+    }
+
+    fn next(&self) -> Value {
+        self.inbox.recv().expect("the reader ends the program")
+    }
+}
+
+fn replay(session: &Value) {
+    say(session, "user_message_chunk", "what was said");
+    say(session, "agent_message_chunk", "what was answered");
+}
+
+/// What wrappers, colours and mistakes write between two messages.
+fn noise() {
+    print("npm notice\r\n\u{1b}[2K\u{1b}[1Gbuilding\u{1b}[0m\r\n[1,2]\n\"text\"\n{\"cut");
+    let mut out = io::stdout().lock();
+    let bytes = b"\xff\xfe{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{}}\n";
+    out.write_all(bytes).expect("somebody reads");
+    let long = "x".repeat(20 * 1024 * 1024);
+    writeln!(
+        out,
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"noise\",\"params\":{{\"a\":\"{long}\"}}}}"
+    )
+    .expect("somebody reads");
+}
+
+fn say(session: &Value, kind: &str, text: &str) {
+    let content = json!({"type": "text", "text": text});
+    update(session, &json!({"sessionUpdate": kind, "content": content}));
+}
+
+fn update(session: &Value, update: &Value) {
+    let params = json!({"sessionId": session, "update": update});
+    send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+}
+
+fn answer(id: &Value, result: &Value) {
+    send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+}
+
+fn refuse(id: &Value, code: i32, message: &str) {
+    let error = json!({"code": code, "message": message});
+    send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+}
+
+fn send(message: &Value) {
+    print(&message.to_string());
+}
+
+fn print(line: &str) {
+    let mut out = io::stdout().lock();
+    // Without a reader there is nobody to tell.
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        exit(0);
+    }
+}

@@ -1,0 +1,9 @@
+//! The ACP core against a program of its own: every way to start, to speak and to end.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails a test")]
+
+mod daemon;
+mod ending;
+mod speaking;
+mod stage;
+mod starting;

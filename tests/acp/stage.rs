@@ -1,0 +1,192 @@
+//! Plays turns against the fake agent and watches its processes.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use agui_serve::{
+    cores::{
+        Core as _,
+        acp::{Acp, Options},
+    },
+    deps::{
+        AgentName, CoreEvent, Principal, SessionRef, Signal, StopReason, TurnError, TurnIo,
+        TurnRequest,
+    },
+    protocol::{Content, ContextEntry, decode},
+};
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How many processes a fake agent with a `--family` starts, itself included: the one that daemonises is two.
+pub(crate) const FAMILY: usize = 6;
+
+/// A fake agent that is ready to be started.
+pub(crate) struct Stage {
+    pub(crate) options: Options,
+    pub(crate) prompt: Content,
+    pub(crate) session: Option<SessionRef>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) context: Vec<ContextEntry>,
+    _folder: tempfile::TempDir,
+    alive: UnixListener,
+}
+
+/// What came of a turn.
+pub(crate) type Outcome = Result<StopReason, TurnError>;
+
+impl Stage {
+    /// The agent with these arguments, asked to play these steps.
+    pub(crate) fn new(args: &[&str], steps: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("alive");
+        let alive = UnixListener::bind(&socket).unwrap();
+        let mut options = Options::new("fake", fake_agent(), folder.path());
+        options.supervisor = Some(program().into());
+        options.args = args.iter().map(Into::into).collect();
+        options.args.extend(["--alive".into(), socket.into()]);
+        Self {
+            options,
+            prompt: Content::Text(steps.join("\n")),
+            session: None,
+            stop: CancellationToken::new(),
+            context: Vec::new(),
+            _folder: folder,
+            alive,
+        }
+    }
+
+    /// The same without a supervisor, as where the library is embedded.
+    pub(crate) fn unsupervised(mut self) -> Self {
+        self.options.supervisor = None;
+        self
+    }
+
+    /// Lets a shell run this script before it becomes the agent, which is `"$0" "$@"` there.
+    pub(crate) fn wrap(&mut self, script: &str) {
+        let agent = std::mem::replace(&mut self.options.command, PathBuf::from("/bin/sh"));
+        let wrapper = ["-c".into(), script.into(), agent.into()];
+        self.options.args.splice(0..0, wrapper);
+    }
+
+    /// Waits for a process that was started, and answers with its connection.
+    pub(crate) async fn started(&self) -> UnixStream {
+        let accepted = timeout(PATIENCE, self.alive.accept()).await;
+        accepted.expect("it starts").unwrap().0
+    }
+
+    /// Starts the turn without running it.
+    pub(crate) fn start(
+        &self,
+    ) -> (
+        impl Future<Output = Outcome> + Send + 'static,
+        mpsc::Receiver<Signal>,
+    ) {
+        let body = br#"{"threadId":"t","runId":"r","messages":[],"tools":[],"context":[]}"#;
+        let mut input = decode::run_input(body).unwrap().input;
+        input.context.clone_from(&self.context);
+        let request = TurnRequest {
+            agent: AgentName::new("fake").unwrap(),
+            principal: Principal::local(),
+            session: self.session.clone(),
+            prompt: self.prompt.clone(),
+            input: Arc::new(input),
+        };
+        let (io, inbox) = TurnIo::channel(1, self.stop.clone());
+        (Acp::new(self.options.clone()).turn(request, io), inbox)
+    }
+
+    /// Plays the turn to its end, and stops it at the event for which `stops` says so.
+    pub(crate) async fn play_until(
+        &self,
+        stops: impl Fn(&CoreEvent) -> bool,
+    ) -> (Outcome, Vec<Signal>) {
+        let (turn, mut inbox) = self.start();
+        let watch = async {
+            let mut signals = Vec::new();
+            while let Some(signal) = inbox.recv().await {
+                if matches!(&signal, Signal::Event(event) if stops(event)) {
+                    self.stop.cancel();
+                }
+                signals.push(signal);
+            }
+            signals
+        };
+        timeout(PATIENCE, async { tokio::join!(turn, watch) })
+            .await
+            .expect("the turn ends")
+    }
+
+    /// Plays the turn to its end.
+    pub(crate) async fn play(&self) -> (Outcome, Vec<Signal>) {
+        self.play_until(|_| false).await
+    }
+
+    /// Waits until `count` processes that were started are gone, and answers with their ids.
+    pub(crate) async fn gone(&self, count: usize) -> Vec<i32> {
+        let all = async {
+            let mut ids = Vec::new();
+            for _ in 0..count {
+                let mut stream = self.started().await;
+                let mut id = String::new();
+                // The end of the stream is the end of the process, whoever its parent is by then.
+                stream.read_to_string(&mut id).await.unwrap();
+                ids.push(id.trim().parse().unwrap());
+            }
+            ids
+        };
+        timeout(PATIENCE, all).await.expect("the processes end")
+    }
+
+    /// Asserts that the agent's own process is gone and waited for.
+    pub(crate) async fn assert_reaped(&self) {
+        for id in self.gone(1).await {
+            let id = rustix::process::Pid::from_raw(id).unwrap();
+            let found = rustix::process::test_kill_process(id);
+            assert_eq!(found, Err(rustix::io::Errno::SRCH), "no zombie is left");
+        }
+    }
+}
+
+/// The events among the signals.
+pub(crate) fn events(signals: &[Signal]) -> Vec<&CoreEvent> {
+    signals
+        .iter()
+        .filter_map(|signal| match signal {
+            Signal::Event(event) => Some(event),
+            Signal::Bind(_) => None,
+        })
+        .collect()
+}
+
+/// The text that was said, in one piece.
+pub(crate) fn text(signals: &[Signal]) -> String {
+    let text = |event: &CoreEvent| match event {
+        CoreEvent::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    events(signals).into_iter().filter_map(text).collect()
+}
+
+/// The daemon's program.
+pub(crate) fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_agui-serve")
+}
+
+/// Cargo puts examples beside the folder of the tests.
+fn fake_agent() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let agent = test
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples/fake_acp_agent");
+    assert!(agent.is_file(), "cargo build --example fake_acp_agent");
+    agent
+}

@@ -1,0 +1,57 @@
+//! A daemon in the process and a client that shows the raw bytes.
+//!
+//! ```ignore
+//! let daemon = Daemon::start(Demo::new());
+//! let events = daemon.run("say hello").await.collect().await;
+//! daemon.stop().await;
+//! ```
+//!
+//! Every answer is held against a list of the headers that may leave the daemon, every refusal
+//! against the shape of an error, and every stream against the grammar. Nothing waits for longer than
+//! [`PATIENCE`], so a defect fails a test instead of hanging it.
+
+mod answer;
+mod ask;
+mod client;
+mod daemon;
+mod program;
+mod puppet;
+mod stream;
+
+use std::{future::Future, time::Duration};
+
+use serde_json::{Value, json};
+
+pub(crate) use self::{
+    answer::Answer,
+    ask::Ask,
+    client::Client,
+    daemon::{Daemon, TOKEN},
+    program::Program,
+    puppet::{Puppet, Turn},
+    stream::Stream,
+};
+
+/// How long anything may take that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits, but not for ever.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future)
+        .await
+        .unwrap_or_else(|_| panic!("waited too long for {what}"))
+}
+
+/// A request of a 1.0 client that says one thing.
+pub(crate) fn input(thread: &str, run: &str, prompt: &str) -> Value {
+    json!({
+        "threadId": thread,
+        "runId": run,
+        "protocolVersion": "1.0",
+        "state": {},
+        "messages": [{"id": "m1", "role": "user", "content": prompt}],
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+    })
+}

@@ -1,0 +1,25 @@
+//! The one integration binary: a whole daemon in the process, driven over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod attack;
+mod cli_program;
+mod cli_screen;
+mod config_layers;
+mod config_sample;
+mod config_token;
+mod harness;
+mod http_bodies;
+mod http_refusals;
+mod http_routes;
+mod http_streams;
+mod layering;
+mod readme;
+mod stream_input;
+mod stream_lifecycle;
+mod stream_property;
+mod stream_reading;
+mod stream_runtime;
+mod stream_shapes;
+mod stream_transcripts;
+mod stream_translation;
