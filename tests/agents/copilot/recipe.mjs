@@ -1,0 +1,35 @@
+// Copilot CLI as an ACP agent that talks to a model server on loopback and to nothing else.
+
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const LOADER = fileURLToPath(new URL("node_modules/@github/copilot/npm-loader.js", import.meta.url));
+
+/** The tools that the tests call, in this agent's words. */
+export const tools = {
+  /** Reads a file without asking anybody. */
+  read: (path) => ["view", { path }],
+  /** Runs a command, for which the agent asks permission. */
+  shell: (command) => ["bash", { command, description: "run a command" }],
+};
+
+/**
+ * Writes the agent's home below `dir` and returns `{command, args, env}`, where `env` is the whole
+ * environment that the agent needs.
+ */
+export function prepare(dir, modelPort) {
+  mkdirSync(dir, { recursive: true });
+  return {
+    command: process.execPath,
+    // The one command that needs no permission: a test of what is left behind has to start something.
+    args: [LOADER, "--acp", "--allow-tool", "shell(sleep:*)"],
+    env: {
+      HOME: dir,
+      PATH: process.env.PATH,
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_BASE_URL: `http://127.0.0.1:${modelPort}/v1`,
+      COPILOT_PROVIDER_API_KEY: "scripted",
+      COPILOT_MODEL: "mock",
+    },
+  };
+}

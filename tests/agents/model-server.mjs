@@ -1,0 +1,125 @@
+// A model server for real agents that needs no model: it plays the script in the user's prompt (see
+// model-script.mjs) over the wires in model-wires.mjs, and records what it was asked.
+//
+// As a program it prints its port as the first line of standard output and serves until it is ended:
+//   node model-server.mjs [PORT]
+// As a module, `startModelServer` gives the same server to a test, with an event for each change.
+//
+// GET /_requests answers the records as JSON, newest last.
+
+import { EventEmitter } from "node:events";
+import { createServer } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+import { responseSteps, words } from "./model-script.mjs";
+import { chat, gemini } from "./model-wires.mjs";
+
+const KEPT_RECORDS = 500;
+const WIRES = [gemini, chat];
+
+/**
+ * Serves on loopback and resolves once bound, to `{port, requests, events, close}`. `requests` are the
+ * records `{id, path, wire, script, results, body, startedAt, finishedAt, closedAt, closedEarly, chunks}`
+ * (times in milliseconds since the epoch); `events` emits `change` with a record whenever one has been
+ * started, has sent its first chunk, or has ended.
+ */
+export async function startModelServer(port = 0) {
+  const requests = [];
+  const events = new EventEmitter();
+  let count = 0;
+
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, "http://localhost");
+    if (pathname === "/_requests") return sendJson(response, 200, requests);
+
+    const body = parse(await readAll(request));
+    const wire = WIRES.find((candidate) => candidate.matches(pathname));
+    const asked = wire?.read(body) ?? { script: "", results: 0, tools: [] };
+    const record = {
+      id: ++count, path: pathname, wire: wire?.name ?? null, ...asked, body,
+      startedAt: Date.now(), finishedAt: null, closedAt: null, closedEarly: false, chunks: 0,
+    };
+    requests.push(record);
+    if (requests.length > KEPT_RECORDS) requests.shift();
+    response.on("close", () => {
+      record.closedAt = Date.now();
+      record.closedEarly = !response.writableFinished;
+      events.emit("change", record);
+    });
+    events.emit("change", record);
+
+    if (wire === undefined) return sendJson(response, ...otherAnswer(pathname));
+    const steps = asked.script === "" ? [] : responseSteps(asked.script, asked.results, asked.tools);
+    if (wire.streams(pathname, body)) {
+      await stream(response, wire, steps, record, events);
+    } else {
+      sendJson(response, 200, wire.whole(steps, record.id));
+    }
+    record.finishedAt = Date.now();
+  });
+
+  await new Promise((bound, failed) => {
+    server.once("error", failed);
+    server.listen(port, "127.0.0.1", bound);
+  });
+  return {
+    port: server.address().port,
+    requests,
+    events,
+    close() {
+      server.closeAllConnections();
+      return new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+async function stream(response, wire, steps, record, events) {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  response.flushHeaders();
+  const send = (value) => {
+    response.write(`data: ${JSON.stringify(value)}\n\n`);
+    if (++record.chunks === 1) events.emit("change", record);
+  };
+  for (const step of steps) {
+    const pieces = step.kind === "say" ? words(step.text).map((text) => ({ ...step, text })) : [step];
+    for (const piece of pieces) {
+      if (step.pause > 0) await pause(step.pause);
+      if (response.destroyed) return;
+      send(wire.step(piece, record.id));
+    }
+  }
+  wire.end(steps).forEach(send);
+  response.end(wire.done);
+}
+
+/** The few calls beside the model itself that an agent makes. */
+function otherAnswer(path) {
+  if (path.endsWith(":countTokens")) return [200, { totalTokens: 11 }];
+  if (path.endsWith("/models")) return [200, { object: "list", data: [{ id: "mock", object: "model" }] }];
+  return [404, { error: { code: 404, message: `nothing is served at ${path}` } }];
+}
+
+function sendJson(response, status, value) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(value));
+}
+
+async function readAll(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { port } = await startModelServer(Number(process.argv[2] ?? 0));
+  console.log(port);
+}

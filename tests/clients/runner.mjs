@@ -1,0 +1,79 @@
+// Runs a client and looks at each run from both sides: what the client made of it, and what went over the
+// wire. Takes over the console and `fetch` of this process, so there is one of it.
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+
+import { within } from "./report.mjs";
+import { checkClient } from "./scenarios.mjs";
+import { checkStream, parseBody, recordFetch } from "./wire.mjs";
+
+const RUN_TIMEOUT = 60_000;
+
+/** The runner for `client`, the module `client.mjs` of one version's folder. */
+export function createRunner(client) {
+  const exchanges = recordFetch();
+  const grumbles = [];
+  console.warn = (...words) => grumbles.push(["console.warn", ...words]);
+  console.error = (...words) => grumbles.push(["console.error", ...words]);
+
+  const runner = {
+    /** A client on a thread of its own. */
+    newAgent(url, token) {
+      const headers = { authorization: `Bearer ${token}` };
+      return new client.HttpAgent({ url, headers, threadId: `thread-${randomUUID()}` });
+    },
+
+    /** Asks, waits for the end, checks both sides; resolves to `{seen, events}`. */
+    async run(agent, text) {
+      runner.ask(agent, text);
+      const seen = await runner.start(agent);
+      return { seen, events: await runner.inspect(agent) };
+    },
+
+    /** Adds a question to the client's messages. */
+    ask(agent, content) {
+      agent.addMessage({ id: randomUUID(), role: "user", content });
+    },
+
+    /** Starts a run and resolves at its end to `{error}`, the RUN_ERROR that the client reported if any. */
+    async start(agent, onWord = () => {}) {
+      const seen = {};
+      await within(RUN_TIMEOUT, "end of the run", agent.runAgent({ runId: randomUUID() }, {
+        onRunErrorEvent({ event }) {
+          seen.error = event;
+        },
+        onTextMessageContentEvent: onWord,
+      }));
+      return seen;
+    },
+
+    /** Checks the newest run from both sides and resolves to its events. */
+    async inspect(agent) {
+      runner.assertQuiet();
+      const { status, headers, sent, body } = runner.newest();
+      assert.equal(status, 200);
+      assert.match(headers.get("content-type"), /^text\/event-stream/);
+      assert.equal(sent.protocolVersion, client.protocolVersion, "what the client declares");
+      const events = parseBody(await within(RUN_TIMEOUT, "end of the body", body));
+      checkStream(events, sent, client);
+      checkClient(agent);
+      return events;
+    },
+
+    /** The newest exchange, as `recordFetch` keeps it. */
+    newest: () => exchanges.at(-1),
+
+    /** Fails if the client has said anything on its console since the last look. */
+    assertQuiet() {
+      const heard = grumbles.splice(0).map((words) => words.map(String).join(" "));
+      assert.deepEqual(heard, [], "the client complains on its console");
+    },
+
+    /** Forgets what was said on the console, where a complaint is right. */
+    forgive() {
+      grumbles.length = 0;
+    },
+  };
+  return runner;
+}
