@@ -1,0 +1,46 @@
+//! The daemon's own listener, engine and demo core, in this process.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use agui_serve::{
+    cores::{Cores, Definition, demo::Demo},
+    deps::AgentName,
+    engine::{self, Runtime},
+    env::Env,
+    http::{self, Access, Listener, Secret, Shutdown},
+};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// What the daemon asks for.
+pub(crate) const TOKEN: &str = "figures";
+
+/// Serves the demo agent, with every setting as it is by default, until `servers` is dropped.
+pub(crate) fn serve(servers: &mut JoinSet<()>) -> anyhow::Result<SocketAddr> {
+    let agents = vec![Definition {
+        name: AgentName::new("demo")?,
+        description: None,
+        core: Arc::new(Demo::new()),
+    }];
+    let deps = Arc::new(Cores::new(agents));
+    let runtime = Runtime::new(deps, engine::Options::default(), Env::system());
+    let options = http::Options {
+        addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        ..http::Options::default()
+    };
+    let listener = Listener::bind(options, Access::Token(Secret::new(TOKEN)?))?;
+    let address = listener.addr();
+    let never = Shutdown {
+        soft: CancellationToken::new(),
+        hard: CancellationToken::new(),
+    };
+    servers.spawn(async move {
+        if let Err(error) = listener.serve(runtime, never).await {
+            eprintln!("the listener failed: {error}");
+        }
+    });
+    Ok(address)
+}
