@@ -24,8 +24,8 @@
 //! protocol  env  AG-UI as plain data; the clock and the ids
 //! ```
 //!
-//! `engine` and `cores` do not know each other: both know [`deps`], which says in a page what they owe
-//! one another. `cores` never make an AG-UI event, and nothing above `deps` knows what an agent is.
+//! `engine` and `cores` do not know each other: both know [`deps`], which says in one file what they owe
+//! one another. `cores` never make an AG-UI event; `engine` and `http` do not know what an agent is.
 //!
 //! # A run, from the POST to its end
 //!
@@ -36,8 +36,8 @@
 //!    with `RUN_STARTED` and the state, and hands back a [`engine::Reader`]. The turn goes on in a task of
 //!    its own; the HTTP response is only a cursor on the log.
 //! 3. The core runs its turn and says what happens as [`deps::CoreEvent`]s. The turn's task translates
-//!    them; the writer makes frames of them, opens and closes what the protocol wants opened and
-//!    closed, and appends them to the log, whatever was ready as one entry.
+//!    them; the writer opens and closes what the protocol wants opened and closed; their frames are
+//!    appended to the log, whatever was ready as one entry.
 //! 4. The turn ends: the core is done, has failed, has panicked, or was stopped because its reader is
 //!    gone, it took too long, or the daemon shuts down. One synchronous function decides what that
 //!    means; the thread's slot is given back, then the one terminal event is written.

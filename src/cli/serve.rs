@@ -89,7 +89,7 @@ fn supervisor() -> Option<std::path::PathBuf> {
     cfg!(target_os = "linux").then(|| "/proc/self/exe".into())
 }
 
-/// An id that is easy to type and still not used before: the end of a long one, which is the random part.
+/// An id that is easy to type and hardly used before: the end of a long one, which is the random part.
 fn short(id: &str) -> String {
     format!("try-{}", &id[id.len().saturating_sub(6)..])
 }

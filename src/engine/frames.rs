@@ -138,10 +138,12 @@ impl Frames {
 
     /// What an older client loses of this event, unless it lost the like before or there is none.
     fn news_of_loss(&mut self, event: &Event) -> Option<&'static str> {
-        let what = downgrade::lost(event).filter(|what| !self.lost.contains(what))?;
-        let is_news = self.log.has_older_readers();
-        is_news.then(|| self.lost.push(what));
-        is_news.then_some(what)
+        let what = downgrade::lost(event)?;
+        if self.lost.contains(&what) || !self.log.has_older_readers() {
+            return None;
+        }
+        self.lost.push(what);
+        Some(what)
     }
 
     /// Debug builds put every run through the grammar.

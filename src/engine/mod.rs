@@ -2,8 +2,9 @@
 //!
 //! A turn is one piece of work of a core; a run is what AG-UI calls one POST. One task drives each
 //! turn (`turn`): it translates what the core says (`translate`), writes that as events in a legal order
-//! (`writer`), and appends their frames (`frames`) to the log of the current run (`log`). An HTTP response is only a cursor on such a log,
-//! so a run outlives its request, a slow reader delays nobody, and replay and live are one code path.
+//! (`writer`), and appends their frames (`frames`) to the log of the current run (`log`). An HTTP response
+//! is only a cursor on such a log, so a run outlives its request, a slow reader delays nobody, and replay
+//! and live are one code path.
 //!
 //! What holds, always:
 //! 1. A run's log begins with `RUN_STARTED`, ends with exactly one terminal event and is then closed,

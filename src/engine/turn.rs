@@ -150,7 +150,7 @@ impl Shell {
                     stopping = Some((cause, Box::pin(sleep(policy.stop_grace))));
                 }
                 Happened::GraceOver => {
-                    warn!("the core did not stop in time and was dropped");
+                    warn!("the agent did not stop in time and was dropped");
                     return (stopping.map(|(cause, _)| cause), CoreEnd::Dropped);
                 }
                 Happened::End(end) => {
@@ -196,8 +196,8 @@ impl Shell {
     ) {
         if let CoreEnd::Returned(Err(error)) = end {
             let code = error.code().as_str();
-            warn!(code, hint = error.hint(), "the core failed");
-            debug!(%error, "the core failed");
+            warn!(code, hint = error.hint(), "the agent failed");
+            debug!(%error, "the agent failed");
         }
         info!(
             outcome = ending.as_str(),

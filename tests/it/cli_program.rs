@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use rustix::process::Signal;
 
-use crate::harness::{Ask, Program, input, soon};
+use crate::harness::{Ask, Program, Running, Stream, input, soon};
 
 #[tokio::test]
 async fn r22_an_idle_daemon_that_is_told_to_stop_is_gone_with_success() {
@@ -61,16 +61,22 @@ async fn a_configuration_that_cannot_be_used_is_exit_code_78() {
     }
 }
 
-#[tokio::test]
-async fn report_r82_a_run_that_is_under_way_gets_its_terminal_event_before_the_daemon_ends() {
+/// The program with this grace, in the middle of a run that goes on for minutes.
+async fn slow_run(grace: &str) -> (Running, Stream) {
     let slow = Program::new(&["--port", "0"])
         .with_token()
-        .env("AGUI_SHUTDOWN_GRACE", "0s")
+        .env("AGUI_SHUTDOWN_GRACE", grace)
         .serve()
         .await;
     let ask = Ask::new(slow.addr(), "POST", "/agui/demo").json(&input("t", "r", "be slow"));
     let mut stream = ask.stream().await;
     stream.until("TEXT_MESSAGE_CONTENT").await;
+    (slow, stream)
+}
+
+#[tokio::test]
+async fn report_r82_a_run_that_is_under_way_gets_its_terminal_event_before_the_daemon_ends() {
+    let (slow, stream) = slow_run("0s").await;
     slow.signal(Signal::TERM);
     let events = stream.collect().await;
     let last = events.last().unwrap();
@@ -81,14 +87,7 @@ async fn report_r82_a_run_that_is_under_way_gets_its_terminal_event_before_the_d
 
 #[tokio::test]
 async fn report_r82_while_runs_have_their_grace_others_are_refused_and_a_second_signal_ends_it() {
-    let slow = Program::new(&["--port", "0"])
-        .with_token()
-        .env("AGUI_SHUTDOWN_GRACE", "1h")
-        .serve()
-        .await;
-    let ask = Ask::new(slow.addr(), "POST", "/agui/demo").json(&input("t", "r", "be slow"));
-    let mut stream = ask.stream().await;
-    stream.until("TEXT_MESSAGE_CONTENT").await;
+    let (slow, stream) = slow_run("1h").await;
     slow.signal(Signal::TERM);
     // Whoever comes now is told to come again.
     let probe = Ask::new(slow.addr(), "GET", "/readyz");

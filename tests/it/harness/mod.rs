@@ -27,7 +27,7 @@ pub(crate) use self::{
     ask::Ask,
     client::Client,
     daemon::{Daemon, TOKEN},
-    program::Program,
+    program::{Program, Running},
     puppet::{Puppet, Turn},
     stream::Stream,
 };
