@@ -4,20 +4,31 @@
 //! describes its agents and runs turns; while a turn runs it holds a [`TurnIo`] and says what happens
 //! as [`CoreEvent`]s. Translation goes one way: a core event that the adapter does not know cannot exist.
 
+mod failure;
+mod io;
+
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
-use futures_util::future::BoxFuture;
-use tokio::sync::mpsc::{self, error::TrySendError};
-use tokio_util::sync::CancellationToken;
+use futures_util::future::{BoxFuture, ready};
 
-pub use crate::state::Model;
-
+pub use self::{
+    failure::{Code, TurnError},
+    io::{Gone, Signal, TurnIo},
+};
 use crate::protocol::{AgentCapabilities, Content, RunAgentInput, TokenUsage};
+pub use crate::state::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
 
 /// What the adapter needs of the agents behind it.
 pub trait Deps: Send + Sync + 'static {
     /// The agents that can be posted to, the default one first. Starts nothing.
     fn agents(&self) -> &[Agent];
+
+    /// What was last heard of what can be chosen in a session of an agent, and is chosen unless a client
+    /// says otherwise. Starts nothing; empty until a session has told.
+    fn settings(&self, agent: &AgentName) -> Settings {
+        let _ = agent;
+        Settings::default()
+    }
 
     /// Runs one turn of a session to its end.
     ///
@@ -28,6 +39,11 @@ pub trait Deps: Send + Sync + 'static {
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>>;
+
+    /// Ends what is kept between turns. Called once no turn is live; no turn is asked for afterwards.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
 }
 
 /// An agent's name: a segment of its URL.
@@ -84,6 +100,21 @@ pub struct Agent {
     pub model: Option<Model>,
     /// What it declares of AG-UI 1.0.
     pub capabilities: AgentCapabilities,
+    /// The values that a client may wish for. Whatever is not listed is refused before a turn begins.
+    pub choices: PerSetting<Vec<String>>,
+}
+
+impl Agent {
+    /// An agent of which only the name is known.
+    pub fn new(name: AgentName) -> Self {
+        Self {
+            name,
+            description: None,
+            model: None,
+            capabilities: AgentCapabilities::default(),
+            choices: PerSetting::default(),
+        }
+    }
 }
 
 /// Who called. Threads of another principal do not exist.
@@ -129,6 +160,8 @@ pub struct TurnRequest {
     pub session: Option<SessionRef>,
     /// What the person said: the trailing user message.
     pub prompt: Content,
+    /// What the client wishes for this turn and later ones. Each is one of the agent's choices.
+    pub wishes: PerSetting<Option<String>>,
     /// The whole request, so that a core can read state, context and forwarded properties. Untrusted.
     pub input: Arc<RunAgentInput>,
 }
@@ -198,13 +231,29 @@ pub enum CoreEvent {
     Model(Box<Model>),
     /// Tokens spent since the last such event, at one provider and model.
     Usage(Box<TokenUsage>),
+    /// What can be chosen in the session, and is chosen: the whole of it, each time it changes.
+    Settings(Box<Settings>),
     /// Something that AG-UI has no event for. It becomes `CUSTOM` under the daemon's namespace.
     Notice {
         /// The name, without the namespace.
         name: String,
+        /// The call that it is about, by the core's id. An object gets the call's id on the wire as its
+        /// `toolCallId`, so `value` leaves that out.
+        call: Option<Arc<str>>,
         /// Any JSON.
         value: serde_json::Value,
     },
+}
+
+impl CoreEvent {
+    /// A notice that is about no call.
+    pub fn notice(name: impl Into<String>, value: serde_json::Value) -> Self {
+        Self::Notice {
+            name: name.into(),
+            call: None,
+            value,
+        }
+    }
 }
 
 /// Why a turn ended that did not fail (ACP `session/prompt`, stop reasons).
@@ -232,176 +281,5 @@ impl StopReason {
             Self::Refusal => "refusal",
             Self::Cancelled => "cancelled",
         }
-    }
-}
-
-/// Makes the codes, so that the list of them all is complete.
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What the `code` of a `RUN_ERROR` can be. Clients know them: none is ever renamed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Code {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Code {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The code as it is sent.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
-    };
-}
-
-codes! {
-    /// The agent cannot be started.
-    AgentUnavailable = "agent_unavailable",
-    /// The agent does not speak its protocol, or not in time.
-    AgentHandshakeFailed = "agent_handshake_failed",
-    /// The agent wants its user to log in first.
-    AuthRequired = "auth_required",
-    /// The agent ended in the middle of a turn.
-    AgentCrashed = "agent_crashed",
-    /// The agent reported an error.
-    AgentError = "agent_error",
-    /// The turn took too long.
-    TurnTimeout = "turn_timeout",
-    /// The core gave no sign of life for too long.
-    AgentSilent = "agent_silent",
-    /// The turn was stopped on purpose, as a client from before 1.0 is told of it.
-    Cancelled = "cancelled",
-    /// The client missed events.
-    ReaderTooSlow = "reader_too_slow",
-    /// The demo was asked to fail.
-    DemoFailure = "demo_failure",
-    /// A defect of the daemon.
-    Internal = "internal",
-}
-
-/// Why a turn failed. Clients see [`TurnError::message`], the log [`TurnError::hint`] and, at debug, the whole
-/// of it, which is its `Display`.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}{}{}", if detail.is_some() { ": " } else { "" }, detail.as_deref().unwrap_or_default())]
-pub struct TurnError {
-    code: Code,
-    message: String,
-    hint: Option<String>,
-    detail: Option<String>,
-}
-
-impl TurnError {
-    /// A failure with a sentence that is fit for clients: no path, no key, nothing that an upstream said.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            hint: None,
-            detail: None,
-        }
-    }
-
-    /// Adds what the log says of it at its usual level. Of something long only the beginning is kept, and no
-    /// control character.
-    #[must_use]
-    pub fn with_hint(self, hint: impl fmt::Display) -> Self {
-        const LONGEST: usize = 200;
-        let hint = hint.to_string();
-        let plain = hint.chars().filter(|c| !c.is_control());
-        Self {
-            hint: Some(plain.take(LONGEST).collect()),
-            ..self
-        }
-    }
-
-    /// Adds what only the log may know, and it only at debug: what an agent said, say.
-    #[must_use]
-    pub fn with_detail(self, detail: impl fmt::Display) -> Self {
-        Self {
-            detail: Some(detail.to_string()),
-            ..self
-        }
-    }
-
-    /// The code of `RUN_ERROR`.
-    pub fn code(&self) -> Code {
-        self.code
-    }
-
-    /// One short line for the log.
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
-    }
-
-    /// The sentence for clients.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-/// Nobody listens to the turn any more; the core should end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the turn is over")]
-pub struct Gone;
-
-/// What a core holds for the length of one turn.
-#[derive(Debug, Clone)]
-pub struct TurnIo {
-    signals: mpsc::Sender<Signal>,
-    stop: CancellationToken,
-}
-
-/// What comes out at the adapter's end of a [`TurnIo`], in order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
-    /// Something happened.
-    Event(CoreEvent),
-    /// The thread is bound to this session from now on.
-    Bind(SessionRef),
-}
-
-impl TurnIo {
-    /// A pair of ends. The core waits once `capacity` signals are not yet taken.
-    pub fn channel(capacity: usize, stop: CancellationToken) -> (Self, mpsc::Receiver<Signal>) {
-        let (signals, inbox) = mpsc::channel(capacity);
-        (Self { signals, stop }, inbox)
-    }
-
-    /// Says what happened. Waits while the adapter is behind.
-    ///
-    /// # Errors
-    /// The turn is over.
-    pub async fn emit(&self, event: CoreEvent) -> Result<(), Gone> {
-        // Where there is room, nothing has to wait: a good part of the cost of a flood.
-        match self.signals.try_send(Signal::Event(event)) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(signal)) => self.signals.send(signal).await.map_err(|_| Gone),
-            Err(TrySendError::Closed(_)) => Err(Gone),
-        }
-    }
-
-    /// Binds the thread to a session of the core, for this turn and later ones.
-    ///
-    /// # Errors
-    /// The turn is over.
-    pub async fn bind(&self, session: SessionRef) -> Result<(), Gone> {
-        self.signals
-            .send(Signal::Bind(session))
-            .await
-            .map_err(|_| Gone)
-    }
-
-    /// Ends when the turn is to stop. The core then has a short time to end in order.
-    pub async fn stopped(&self) {
-        self.stop.cancelled().await;
-    }
-
-    /// Whether the turn is to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.is_cancelled()
     }
 }

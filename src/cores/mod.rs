@@ -7,10 +7,13 @@ pub mod demo;
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all, ready};
 
 use crate::{
-    deps::{Agent, AgentName, Code, Deps, Model, StopReason, TurnError, TurnIo, TurnRequest},
+    deps::{
+        Agent, AgentName, Code, Deps, Model, PerSetting, Settings, StopReason, TurnError, TurnIo,
+        TurnRequest,
+    },
     protocol::AgentCapabilities,
 };
 
@@ -27,12 +30,27 @@ pub trait Core: Send + Sync + 'static {
         None
     }
 
+    /// The values that a client may wish for.
+    fn choices(&self) -> PerSetting<Vec<String>> {
+        PerSetting::default()
+    }
+
+    /// What was last heard of what can be chosen; the contract is that of [`Deps::settings`].
+    fn settings(&self) -> Settings {
+        Settings::default()
+    }
+
     /// Runs one turn; the contract is that of [`Deps::turn`].
     fn turn(
         &self,
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>>;
+
+    /// Ends what is kept between turns; the contract is that of [`Deps::close`].
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
 }
 
 /// An agent to serve: its name, what people read about it, and the core that answers.
@@ -61,6 +79,7 @@ impl Cores {
                 description: definition.description.clone(),
                 model: definition.core.model(),
                 capabilities: declared(definition.core.capabilities()),
+                choices: definition.core.choices(),
             })
             .collect();
         let cores = definitions
@@ -68,6 +87,11 @@ impl Cores {
             .map(|definition| definition.core)
             .collect();
         Self { agents, cores }
+    }
+
+    fn core(&self, name: &AgentName) -> Option<&Arc<dyn Core>> {
+        let index = self.agents.iter().position(|agent| agent.name == *name)?;
+        self.cores.get(index)
     }
 }
 
@@ -83,17 +107,19 @@ impl Deps for Cores {
         &self.agents
     }
 
+    fn settings(&self, agent: &AgentName) -> Settings {
+        self.core(agent)
+            .map(|core| core.settings())
+            .unwrap_or_default()
+    }
+
     fn turn(
         &self,
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
-        match self
-            .agents
-            .iter()
-            .position(|agent| agent.name == request.agent)
-        {
-            Some(index) => self.cores[index].turn(request, io),
+        match self.core(&request.agent) {
+            Some(core) => core.turn(request, io),
             None => Box::pin(async {
                 Err(TurnError::new(
                     Code::AgentUnavailable,
@@ -101,5 +127,10 @@ impl Deps for Cores {
                 ))
             }),
         }
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let closing = join_all(self.cores.iter().map(|core| core.close()));
+        Box::pin(async { closing.await.into_iter().collect() })
     }
 }

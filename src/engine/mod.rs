@@ -29,8 +29,10 @@ mod slot;
 mod tests;
 mod translate;
 mod turn;
+mod wishes;
 mod writer;
 
 pub use options::{BadNamespace, Limits, Linger, Namespace, Options, Policy};
 pub use runtime::{Reader, Runtime};
 pub use slot::StartError;
+pub use wishes::BadWish;

@@ -17,10 +17,11 @@ use super::{
     plan::Plan,
     slot::{Key, Threads},
     turn::Turn,
+    wishes,
     writer::{RunIds, Writer},
 };
 use crate::{
-    deps::{Agent, AgentName, Deps, Principal, SessionRef, TurnRequest},
+    deps::{Agent, AgentName, Deps, Principal, SessionRef, Settings, TurnRequest},
     env::Env,
     protocol::{Content, Peer, RunAgentInput},
     state::Document,
@@ -61,6 +62,11 @@ impl Runtime {
     /// The agents that can be posted to, the default one first.
     pub fn agents(&self) -> &[Agent] {
         self.0.deps.agents()
+    }
+
+    /// What can be chosen in a session of an agent, as far as sessions have told.
+    pub fn settings(&self, agent: &AgentName) -> Settings {
+        self.0.deps.settings(agent)
     }
 
     #[cfg(test)]
@@ -132,6 +138,8 @@ impl Runtime {
         log: Arc<Log>,
         reader_gone: CancellationToken,
     ) -> Result<(), StartError> {
+        let namespace = &self.0.options.namespace;
+        let wishes = wishes::read(input.forwarded_props.as_ref(), namespace, &agent.choices)?;
         // Counted before the slot is claimed: whoever drains either refuses the turn or waits for it.
         let _counted = self.0.turns.token();
         let slot = self.0.threads.claim(Key {
@@ -148,6 +156,7 @@ impl Runtime {
             principal: principal.clone(),
             session,
             prompt,
+            wishes,
             input: Arc::new(input),
         };
         let shutdown = self.0.shutdown.clone();
@@ -172,7 +181,9 @@ impl Runtime {
         session: Option<&str>,
         log: Arc<Log>,
     ) -> (Writer, Document) {
-        let mut state = Document::new(input.thread_id.as_str(), agent.name.as_str());
+        let Inner { env, options, .. } = &*self.0;
+        let (thread, namespace) = (input.thread_id.as_str(), options.namespace.as_str());
+        let mut state = Document::new(thread, agent.name.as_str(), namespace);
         let shown = state.adopt(input.state.as_ref());
         if let Some(session) = session {
             state.set_session(session);
@@ -185,7 +196,6 @@ impl Runtime {
             run: input.run_id.clone(),
             parent: input.parent_run_id.clone(),
         };
-        let Inner { env, options, .. } = &*self.0;
         let snapshot = state.snapshot();
         let mut writer = Writer::begin(log, env.clone(), options.namespace.clone(), ids, snapshot);
         if let Err(error) = shown {
@@ -211,12 +221,14 @@ impl Runtime {
         self.close().await;
     }
 
-    /// Refuses new runs and stops every turn at once. Returns when none is left.
+    /// Refuses new runs, stops every turn at once, and ends what cores keep between turns. Returns when
+    /// nothing of it is left.
     pub async fn close(&self) {
         self.0.threads.drain();
         self.0.turns.close();
         self.0.shutdown.cancel();
         self.0.turns.wait().await;
+        self.0.deps.close().await;
     }
 }
 

@@ -8,6 +8,7 @@ use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use super::BadWish;
 use crate::{
     deps::{AgentName, Principal, SessionRef},
     protocol::ThreadId,
@@ -25,6 +26,9 @@ pub enum StartError {
     /// The request has no new user message and answers nothing.
     #[error("find anything to do in the request: no user message stands at its end")]
     NothingToDo,
+    /// It wishes for something that it may not choose.
+    #[error(transparent)]
+    Wish(#[from] BadWish),
     /// As many turns are live as may be.
     #[error("start a run: too many are live")]
     Full,

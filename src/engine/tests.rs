@@ -13,7 +13,7 @@ use crate::{
         TurnIo, TurnRequest,
     },
     env::Env,
-    protocol::{AgentCapabilities, Content, RunAgentInput, decode, grammar},
+    protocol::{Content, RunAgentInput, decode, grammar},
 };
 
 type Outcome = Result<StopReason, TurnError>;
@@ -44,12 +44,7 @@ where
     F: Fn(TurnRequest, TurnIo) -> T + Send + Sync + 'static,
     T: Future<Output = Outcome> + Send + 'static,
 {
-    let agent = Agent {
-        name: name(),
-        description: None,
-        model: None,
-        capabilities: AgentCapabilities::default(),
-    };
+    let agent = Agent::new(name());
     let play = Box::new(move |request, io| Box::pin(play(request, io)) as BoxFuture<'static, _>);
     let deps = Arc::new(Double {
         agents: vec![agent],
@@ -483,10 +478,7 @@ async fn what_no_frame_could_carry_is_split_cut_or_left_out() {
         content: Content::Text(long.clone()),
         failed: false,
     };
-    let notice = CoreEvent::Notice {
-        name: "long".into(),
-        value: json!([long]),
-    };
+    let notice = CoreEvent::notice("long", json!([long]));
     let runtime = playing(vec![text(&long), answer, notice], || {
         Ok(StopReason::EndTurn)
     });

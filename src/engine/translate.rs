@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use lru::LruCache;
+use serde_json::Value;
 
 use super::writer::{ClosedCall, OpenCall, Writer};
 use crate::{
     deps::{CoreEvent, MAX_CALLS},
-    protocol::Content,
+    protocol::{Content, ToolCallId},
     state::Document,
 };
 
@@ -16,7 +17,7 @@ use crate::{
 enum Call {
     Open(OpenCall),
     Closed(ClosedCall),
-    Answered,
+    Answered(ToolCallId),
 }
 
 /// What a turn's translation remembers: the calls, by the core's own ids. A call that is forgotten is
@@ -71,25 +72,45 @@ impl Translator {
                 }
             }
             CoreEvent::Usage(spent) => writer.usage(&spent),
-            CoreEvent::Notice { name, value } => writer.notice(&name, value),
+            CoreEvent::Settings(settings) => {
+                if let Some(delta) = state.set_settings(*settings) {
+                    writer.state_delta(delta);
+                }
+            }
+            CoreEvent::Notice { name, call, value } => {
+                let value = match call.and_then(|call| self.id(&call)) {
+                    Some(id) => about(&id, value),
+                    None => value,
+                };
+                writer.notice(&name, value);
+            }
         }
+    }
+
+    /// What a call is called on the wire.
+    fn id(&self, call: &str) -> Option<ToolCallId> {
+        let id = match self.calls.peek(call)? {
+            Call::Open(open) => open.id(),
+            Call::Closed(closed) => closed.id(),
+            Call::Answered(id) => id,
+        };
+        Some(id.clone())
     }
 
     /// Answers a call once. One that nobody heard of is opened first.
     fn result(&mut self, call: Arc<str>, content: Content, failed: bool, writer: &mut Writer) {
         let closed = match self.calls.pop(&call) {
-            Some(Call::Closed(closed)) => Some(closed),
-            Some(Call::Open(open)) => Some(writer.close_call(open)),
-            Some(Call::Answered) => None,
+            Some(Call::Closed(closed)) => closed,
+            Some(Call::Open(open)) => writer.close_call(open),
+            Some(answered) => return self.remember(call, answered, writer),
             None => {
                 let open = writer.open_call("");
-                Some(writer.close_call(open))
+                writer.close_call(open)
             }
         };
-        if let Some(closed) = closed {
-            writer.result(closed, content, failed);
-        }
-        self.remember(call, Call::Answered, writer);
+        let id = closed.id().clone();
+        writer.result(closed, content, failed);
+        self.remember(call, Call::Answered(id), writer);
     }
 
     /// Notes where a call stands. What is forgotten for it is settled, so that nothing piles up.
@@ -97,12 +118,25 @@ impl Translator {
         let closed = match self.calls.push(key, call) {
             Some((_, Call::Open(open))) => writer.close_call(open),
             Some((_, Call::Closed(closed))) => closed,
-            Some((_, Call::Answered)) | None => return,
+            Some((_, Call::Answered(_))) | None => return,
         };
         writer.result(
             closed,
             Content::Text("The agent left this call behind.".into()),
             true,
         );
+    }
+}
+
+/// What is said of a call, with the call's id. What is no object has no place for it.
+fn about(id: &ToolCallId, value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut about = serde_json::Map::new();
+            about.insert("toolCallId".into(), id.as_str().into());
+            about.extend(members);
+            Value::Object(about)
+        }
+        other => other,
     }
 }

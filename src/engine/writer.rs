@@ -42,6 +42,20 @@ pub(super) struct ClosedCall {
     id: ToolCallId,
 }
 
+impl OpenCall {
+    /// What the call is called on the wire.
+    pub(super) fn id(&self) -> &ToolCallId {
+        &self.id
+    }
+}
+
+impl ClosedCall {
+    /// What the call is called on the wire.
+    pub(super) fn id(&self) -> &ToolCallId {
+        &self.id
+    }
+}
+
 /// What the writer knows of a call that was not answered yet.
 #[derive(Debug)]
 struct Unanswered {

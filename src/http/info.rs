@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::BasePath;
 use crate::{
-    deps::{Agent, Model},
+    deps::{Agent, Model, Settings},
+    engine::Runtime,
     protocol::{AgentCapabilities, PROTOCOL_VERSION},
 };
 
@@ -28,7 +29,10 @@ struct Descriptor<'a> {
     /// Absolute, so that it can be given to a client as it is.
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'a Model>,
+    model: Option<Model>,
+    /// What can be chosen, as far as a session has told.
+    #[serde(skip_serializing_if = "Settings::is_empty")]
+    settings: Settings,
     capabilities: &'a AgentCapabilities,
 }
 
@@ -59,21 +63,37 @@ impl Capabilities {
 impl<'a> Info<'a> {
     /// Describes agents to somebody who reached the daemon under `host`. What a proxy says of its own
     /// host is not believed: anybody can say it.
-    pub(super) fn new(agents: &'a [Agent], path: &BasePath, host: &str) -> Self {
-        let describe = |agent: &'a Agent| Descriptor {
-            name: agent.name.as_str(),
-            description: agent.description.as_deref(),
-            url: format!("http://{host}{}/{}", path.prefix(), agent.name),
-            model: agent.model.as_ref(),
-            capabilities: &agent.capabilities,
+    pub(super) fn new(runtime: &'a Runtime, path: &BasePath, host: &str) -> Self {
+        let describe = |agent: &'a Agent| {
+            let settings = runtime.settings(&agent.name);
+            Descriptor {
+                name: agent.name.as_str(),
+                description: agent.description.as_deref(),
+                url: format!("http://{host}{}/{}", path.prefix(), agent.name),
+                model: agent.model.clone().or_else(|| heard(&settings)),
+                settings,
+                capabilities: &agent.capabilities,
+            }
         };
         Self {
             protocol: "ag-ui",
             protocol_version: PROTOCOL_VERSION,
             version: env!("CARGO_PKG_VERSION"),
             path: path.to_string(),
-            agents: agents.iter().map(describe).collect(),
+            agents: runtime.agents().iter().map(describe).collect(),
             capabilities: Capabilities::NOW,
         }
     }
+}
+
+/// The model that the last session of an agent said it has.
+fn heard(settings: &Settings) -> Option<Model> {
+    let setting = settings.model.as_ref()?;
+    let id = setting.value.clone()?;
+    let name = setting.options.iter().find(|option| option.value == id);
+    Some(Model {
+        name: name.and_then(|option| option.name.clone()),
+        id,
+        ..Model::default()
+    })
 }

@@ -94,6 +94,7 @@ impl Problem {
             Self::Start(error) => match error {
                 StartError::UnknownAgent => (StatusCode::NOT_FOUND, "unknown_agent"),
                 StartError::NothingToDo => (StatusCode::BAD_REQUEST, "nothing_to_do"),
+                StartError::Wish(_) => (StatusCode::BAD_REQUEST, "not_offered"),
                 StartError::Busy => (StatusCode::CONFLICT, "thread_busy"),
                 // The limit is the daemon's, not the caller's, so it is no 429.
                 StartError::Full => (StatusCode::SERVICE_UNAVAILABLE, "too_many_runs"),
@@ -196,6 +197,7 @@ mod tests {
     use std::{fmt::Write, iter};
 
     use super::*;
+    use crate::{engine::BadWish, protocol::Pointer};
 
     /// The problem that is listed after another. The match makes a new variant fail to compile until
     /// it has its place.
@@ -219,12 +221,22 @@ mod tests {
             P::BodyBroken => P::Decode(DecodeError::Syntax("x".into())),
             P::Decode(DecodeError::Syntax(_)) => P::Decode(invalid("/threadId".into())),
             P::Decode(DecodeError::Invalid { .. }) => P::Start(StartError::NothingToDo),
-            P::Start(StartError::NothingToDo) => P::Start(StartError::Busy),
+            P::Start(StartError::NothingToDo) => P::Start(bad_wish()),
+            P::Start(StartError::Wish(_)) => P::Start(StartError::Busy),
             P::Start(StartError::Busy) => P::Start(StartError::Full),
             P::Start(StartError::Full) => P::Start(StartError::Draining),
             P::Start(StartError::Draining) => P::Internal,
             P::Internal => return None,
         })
+    }
+
+    fn bad_wish() -> StartError {
+        let place = Pointer::root().child("forwardedProps");
+        BadWish {
+            place,
+            why: "it must be an object".into(),
+        }
+        .into()
     }
 
     fn all() -> impl Iterator<Item = Problem> {
@@ -263,6 +275,7 @@ mod tests {
         400 invalid_json
         400 invalid_input
         400 nothing_to_do
+        400 not_offered
         409 thread_busy retry-after
         503 too_many_runs retry-after
         503 draining retry-after

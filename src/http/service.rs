@@ -138,7 +138,7 @@ impl Shared {
                 Ok(reply)
             }
             Admitted::Info { host } => {
-                let info = Info::new(self.runtime.agents(), &self.options.path, host);
+                let info = Info::new(&self.runtime, &self.options.path, host);
                 Ok(reply::json(&info))
             }
             Admitted::Run { agent, principal } => {
@@ -217,7 +217,6 @@ mod tests {
         engine,
         env::Env,
         http::Origin,
-        protocol::AgentCapabilities,
     };
 
     const PAGE: &str = "https://app.example";
@@ -254,12 +253,7 @@ mod tests {
 
     #[tokio::test]
     async fn r59_a_panic_is_a_500_that_a_page_can_read_and_says_nothing_of_its_cause() {
-        let agent = Agent {
-            name: AgentName::new("demo").unwrap(),
-            description: None,
-            model: None,
-            capabilities: AgentCapabilities::default(),
-        };
+        let agent = Agent::new(AgentName::new("demo").unwrap());
         let service = Service::new(Arc::new(Shared {
             options: Options {
                 origins: vec![Origin::new(PAGE).unwrap()],

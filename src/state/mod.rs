@@ -4,12 +4,15 @@
 //! beside them, and `client` repeats those. A client sends the whole document back with every run, ours
 //! included, so what is reserved is dropped from what it sends: the document cannot nest itself.
 
+mod settings;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::settings::{Choice, PerSetting, Setting, SettingKind, Settings};
 use crate::protocol::{JsonObject, Operation, Patch, Pointer};
 
-/// The names that are the daemon's.
+/// The names that are the daemon's, besides the namespace.
 const RESERVED: [&str; 9] = [
     "thread",
     "session",
@@ -28,6 +31,9 @@ const MAX_CLIENT: usize = 3 * 1024 * 1024;
 
 /// The longest name of a session or a model that is shown, in bytes. Agents make them up.
 const MAX_NAME: usize = 1024;
+
+/// How many options of a setting are shown. Some agents offer hundreds of models.
+const MAX_OPTIONS: usize = 500;
 
 /// A model, without anything that would tell where it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -53,6 +59,9 @@ pub struct Document {
     agent: String,
     session: String,
     model: Model,
+    /// What the settings stand under.
+    namespace: String,
+    settings: Settings,
     client: Client,
 }
 
@@ -72,13 +81,16 @@ enum Client {
 pub struct TooLarge;
 
 impl Document {
-    /// A document of which nothing is known but whose it is.
-    pub fn new(thread: &str, agent: &str) -> Self {
+    /// A document of which nothing is known but whose it is. What is beyond the original's members stands
+    /// under `namespace`.
+    pub fn new(thread: &str, agent: &str, namespace: &str) -> Self {
         Self {
             thread: thread.into(),
             agent: agent.into(),
             session: String::new(),
             model: Model::default(),
+            namespace: namespace.into(),
+            settings: Settings::default(),
             client: Client::Absent,
         }
     }
@@ -97,13 +109,17 @@ impl Document {
             Value::Object(members) => Client::Members(
                 members
                     .iter()
-                    .filter(|(name, _)| !RESERVED.contains(&name.as_str()))
+                    .filter(|(name, _)| !self.is_reserved(name))
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect(),
             ),
             other => Client::Other(other.clone()),
         };
         Ok(())
+    }
+
+    fn is_reserved(&self, name: &str) -> bool {
+        RESERVED.contains(&name) || name == self.namespace
     }
 
     /// The whole document.
@@ -121,6 +137,9 @@ impl Document {
         let root = document
             .as_object_mut()
             .expect("it was just made as an object");
+        if !self.settings.is_empty() {
+            root.insert(self.namespace.clone(), json!(self.settings));
+        }
         match &self.client {
             Client::Absent => {}
             Client::Members(members) => {
@@ -160,6 +179,19 @@ impl Document {
         self.model = model;
         Some(replace("model", json!(self.model)))
     }
+
+    /// Notes what can be chosen in the session. Returns the change, if it is one.
+    pub fn set_settings(&mut self, settings: Settings) -> Option<Patch> {
+        let settings = settings.bounded(MAX_NAME, MAX_OPTIONS);
+        if self.settings == settings {
+            return None;
+        }
+        self.settings = settings;
+        let path = Pointer::root().child(&self.namespace);
+        // Adding replaces what is there (RFC 6902, section 4.1).
+        let value = json!(self.settings);
+        Some(vec![Operation::Add { path, value }])
+    }
 }
 
 /// The beginning of a name, as far as it is shown.
@@ -179,7 +211,7 @@ mod tests {
     use super::*;
 
     fn adopted(state: &Value) -> Value {
-        let mut document = Document::new("t", "a");
+        let mut document = Document::new("t", "a", "pando");
         document.adopt(Some(state)).unwrap();
         document.snapshot()
     }
@@ -187,7 +219,7 @@ mod tests {
     #[test]
     fn without_client_state_there_is_no_client() {
         assert_eq!(
-            Document::new("t", "a").snapshot(),
+            Document::new("t", "a", "pando").snapshot(),
             json!({"thread": "t", "session": "", "agent": "a", "model": {"id": ""}, "todos": [],
                    "tokenUsage": null, "files": [], "subAgents": []})
         );
@@ -224,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_changes_nothing_gives_no_patch() {
-        let mut document = Document::new("t", "a");
+        let mut document = Document::new("t", "a", "pando");
         let patch = document.set_session("s").unwrap();
         assert_eq!(
             serde_json::to_value(patch).unwrap(),
@@ -234,8 +266,33 @@ mod tests {
     }
 
     #[test]
+    fn settings_stand_under_the_namespace_once_known_and_are_not_the_clients_to_set() {
+        let mut document = Document::new("t", "a", "pando");
+        let forged = json!({"pando": {"mode": {"value": "forged"}}});
+        document.adopt(Some(&forged)).unwrap();
+        assert_eq!(document.snapshot().get("pando"), None);
+        assert_eq!(document.set_settings(Settings::default()), None);
+        let mode = Setting {
+            value: Some("ask".into()),
+            ..Setting::default()
+        };
+        let settings = Settings {
+            mode: Some(mode),
+            ..Settings::default()
+        };
+        let patch = document.set_settings(settings.clone()).unwrap();
+        let value = json!({"mode": {"value": "ask", "options": []}});
+        assert_eq!(
+            serde_json::to_value(patch).unwrap(),
+            json!([{"op": "add", "path": "/pando", "value": value}])
+        );
+        assert_eq!(document.snapshot()["pando"], value);
+        assert_eq!(document.set_settings(settings), None);
+    }
+
+    #[test]
     fn names_that_an_agent_makes_up_are_shown_as_far_as_they_fit() {
-        let mut document = Document::new("t", "a");
+        let mut document = Document::new("t", "a", "pando");
         document.set_session(&"é".repeat(MAX_NAME));
         let id = "m".repeat(2 * MAX_NAME);
         let model = Model {
@@ -251,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_state_that_no_frame_could_carry_is_not_shown() {
-        let mut document = Document::new("t", "a");
+        let mut document = Document::new("t", "a", "pando");
         let state = json!({"big": "x".repeat(MAX_CLIENT)});
         assert_eq!(document.adopt(Some(&state)), Err(TooLarge));
         assert!(document.snapshot().get("client").is_none());

@@ -8,8 +8,8 @@ use agui_serve::{
         acp::{Acp, Options},
     },
     deps::{
-        AgentName, CoreEvent, Principal, SessionRef, Signal, StopReason, TurnError, TurnIo,
-        TurnRequest,
+        AgentName, CoreEvent, PerSetting, Principal, SessionRef, Signal, StopReason, TurnError,
+        TurnIo, TurnRequest,
     },
     protocol::{Content, ContextEntry, decode},
 };
@@ -34,6 +34,7 @@ pub(crate) struct Stage {
     pub(crate) session: Option<SessionRef>,
     pub(crate) stop: CancellationToken,
     pub(crate) context: Vec<ContextEntry>,
+    pub(crate) wishes: PerSetting<Option<String>>,
     _folder: tempfile::TempDir,
     alive: UnixListener,
 }
@@ -57,6 +58,7 @@ impl Stage {
             session: None,
             stop: CancellationToken::new(),
             context: Vec::new(),
+            wishes: PerSetting::default(),
             _folder: folder,
             alive,
         }
@@ -96,6 +98,7 @@ impl Stage {
             principal: Principal::local(),
             session: self.session.clone(),
             prompt: self.prompt.clone(),
+            wishes: self.wishes.clone(),
             input: Arc::new(input),
         };
         let (io, inbox) = TurnIo::channel(1, self.stop.clone());

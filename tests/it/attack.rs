@@ -21,10 +21,7 @@ async fn r5_a_signal_that_no_client_knows_fails_no_run() {
     let stream = daemon.run("go").await;
     let turn = soon("the turn", turns.recv()).await.unwrap();
     for name in ["from.the.future", "", "RUN_FINISHED", "a\nb"] {
-        let event = CoreEvent::Notice {
-            name: name.into(),
-            value: json!({"anything": [null, 1.50]}),
-        };
+        let event = CoreEvent::notice(name, json!({"anything": [null, 1.50]}));
         turn.io.emit(event).await.unwrap();
     }
     turn.say("still here").await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agui_serve::{
     cores::demo::{Script, Step},
-    deps::{Code, CoreEvent, Model, StopReason},
+    deps::{Choice, Code, CoreEvent, Model, Setting, Settings, StopReason},
     protocol::{Content, Part, TokenUsage},
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -15,6 +15,18 @@ use crate::stream_runtime::{PEERS, lines, play, violation};
 /// Few ids, so that calls collide.
 fn call() -> impl Strategy<Value = std::sync::Arc<str>> {
     prop_oneof!["a", "b", "c", ""].prop_map(Into::into)
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let option = |value| Choice { value, name: None };
+    let setting = move |(value, options): (Option<String>, Vec<String>)| Setting {
+        value,
+        options: options.into_iter().map(option).collect(),
+    };
+    (option::of(text()), vec(text(), 0..3)).prop_map(move |mode| Settings {
+        mode: Some(setting(mode)),
+        ..Settings::default()
+    })
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -67,7 +79,9 @@ fn event() -> impl Strategy<Value = CoreEvent> {
         ),
         1 => text().prop_map(|id| CoreEvent::Model(Model { id, ..Model::default() }.into())),
         1 => usage().prop_map(|usage| CoreEvent::Usage(usage.into())),
-        1 => (text(), json_value()).prop_map(|(name, value)| CoreEvent::Notice { name, value }),
+        1 => (text(), option::of(call()), json_value())
+            .prop_map(|(name, call, value)| CoreEvent::Notice { name, call, value }),
+        1 => settings().prop_map(|settings| CoreEvent::Settings(settings.into())),
     ]
 }
 

@@ -65,6 +65,30 @@ async fn report_r65_where_nothing_is_said_there_is_no_message() {
 }
 
 #[tokio::test]
+async fn what_is_said_of_a_call_names_it_as_the_client_does() {
+    let about = |call: &str| CoreEvent::Notice {
+        name: "acp.diff".into(),
+        call: Some(call.into()),
+        value: json!({"path": "a.txt"}),
+    };
+    let script = Script::new()
+        .emit(CoreEvent::ToolCallOpened {
+            call: "mine".into(),
+            name: "edit".into(),
+        })
+        .emit(about("mine"))
+        .emit(about("unheard-of"));
+    let events = events(script).await;
+    let call = events.iter().find(|e| e["type"] == "TOOL_CALL_START");
+    let id = call.unwrap()["toolCallId"].clone();
+    assert_ne!(id, "mine");
+    let said: Vec<_> = events.iter().filter(|e| e["type"] == "CUSTOM").collect();
+    assert_eq!(said[0]["name"], "pando.acp.diff");
+    assert_eq!(said[0]["value"], json!({"toolCallId": id, "path": "a.txt"}));
+    assert_eq!(said[1]["value"], json!({"path": "a.txt"}));
+}
+
+#[tokio::test]
 async fn r66_a_message_that_ends_is_not_resumed() {
     let events = events(Script::new().say("one").message_end().say("two")).await;
     assert_eq!(shown(&events), [text("one"), text("two")]);

@@ -162,8 +162,7 @@ impl Turn {
     }
 
     async fn emit_notice(&self, name: &str, value: Value) -> Result<(), Gone> {
-        let name = name.to_owned();
-        self.io.emit(CoreEvent::Notice { name, value }).await
+        self.io.emit(CoreEvent::notice(name, value)).await
     }
 }
 

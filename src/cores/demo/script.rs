@@ -189,10 +189,7 @@ impl Script {
     /// Gives a notice.
     #[must_use]
     pub fn notice(self, name: &str, value: Value) -> Self {
-        self.emit(CoreEvent::Notice {
-            name: name.into(),
-            value,
-        })
+        self.emit(CoreEvent::notice(name, value))
     }
 
     /// Says so many words, one delta each, as fast as they are taken.

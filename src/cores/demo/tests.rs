@@ -8,8 +8,8 @@ use super::{Demo, Script, Step};
 use crate::{
     cores::Core,
     deps::{
-        AgentName, Code, CoreEvent, Principal, SessionRef, Signal, StopReason, TurnError, TurnIo,
-        TurnRequest,
+        AgentName, Code, CoreEvent, PerSetting, Principal, SessionRef, Signal, StopReason,
+        TurnError, TurnIo, TurnRequest,
     },
     protocol::{Content, ContextEntry, RunAgentInput, RunId, ThreadId},
 };
@@ -22,6 +22,7 @@ fn request(prompt: &str) -> TurnRequest {
         principal: Principal::local(),
         session: None,
         prompt: Content::Text(prompt.into()),
+        wishes: PerSetting::default(),
         input: Arc::new(RunAgentInput {
             thread_id: ThreadId::new("t").unwrap(),
             run_id: RunId::new("r").unwrap(),

@@ -4,10 +4,7 @@ use http::{
 };
 
 use super::*;
-use crate::{
-    http::{Origin, Secret},
-    protocol::AgentCapabilities,
-};
+use crate::http::{Origin, Secret};
 
 const PAGE: &str = "https://app.example";
 
@@ -85,12 +82,7 @@ impl Wrong {
 
 fn agents() -> Vec<Agent> {
     ["demo", "second"]
-        .map(|name| Agent {
-            name: AgentName::new(name).unwrap(),
-            description: None,
-            model: None,
-            capabilities: AgentCapabilities::default(),
-        })
+        .map(|name| Agent::new(AgentName::new(name).unwrap()))
         .into()
 }
 

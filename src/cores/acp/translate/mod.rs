@@ -153,10 +153,8 @@ impl Translator {
         };
         let kind: String = kind.chars().take(64).collect();
         strip_meta(&mut update);
-        self.events.push(CoreEvent::Notice {
-            name: format!("acp.{kind}"),
-            value: update,
-        });
+        self.events
+            .push(CoreEvent::notice(format!("acp.{kind}"), update));
     }
 }
 

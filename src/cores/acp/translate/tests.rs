@@ -284,10 +284,7 @@ fn r72_what_has_no_event_is_a_notice_without_vendors_additions() {
         update(plan),
         update(json!({"sessionUpdate": "brand_new", "n": 1e-7})),
     ]);
-    let notice = |name: &str, value: Value| CoreEvent::Notice {
-        name: name.into(),
-        value,
-    };
+    let notice = |name: &str, value: Value| CoreEvent::notice(name, value);
     assert_eq!(
         events,
         [
