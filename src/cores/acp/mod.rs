@@ -20,6 +20,7 @@ mod lines;
 mod model;
 mod options;
 mod permission;
+mod preset;
 mod process;
 mod prompt;
 mod session;
@@ -35,12 +36,15 @@ use std::{path::PathBuf, sync::Arc};
 use agent_client_protocol::Channel;
 use futures_util::future::BoxFuture;
 
-pub use self::options::{Options, STOP_GRACE};
 use self::{
     failure::{Explained, Failure, describe},
     process::{Manner, Pipes, Process},
     transport::Gate,
     turn::Turn,
+};
+pub use self::{
+    options::{Options, POOL_SIZE, POOL_TTL, STOP_GRACE},
+    preset::{PRESETS, Preset},
 };
 use super::Core;
 use crate::{

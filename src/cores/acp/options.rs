@@ -8,10 +8,17 @@ use std::{
     time::Duration,
 };
 
-use crate::cores::START_TIMEOUT;
+use super::Preset;
+use crate::{cores::START_TIMEOUT, deps::PerSetting};
 
 /// How long a program may take to end a turn after `session/cancel`.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// How many processes of an agent are kept between turns, for each principal.
+pub const POOL_SIZE: usize = 4;
+
+/// How long a process is kept that no turn needs.
+pub const POOL_TTL: Duration = Duration::from_mins(10);
 
 /// The longest line that a program may write, in bytes. Agents put whole files into one line.
 const MAX_LINE: usize = 32 * 1024 * 1024;
@@ -62,6 +69,20 @@ pub struct Options {
     pub stop_grace: Duration,
     /// The longest line that is read from the program, in bytes. Longer ones are skipped.
     pub max_line: usize,
+    /// What is known of the agent, if it is one that people know by name.
+    pub preset: Option<&'static Preset>,
+    /// What the agent is told once in each session: in its system prompt where it takes one, else before the
+    /// first prompt.
+    pub instructions: Option<String>,
+    /// What is set in each session, unless a client wishes for something else.
+    pub set: PerSetting<Option<String>>,
+    /// What clients may wish for.
+    pub choices: PerSetting<Vec<String>>,
+    /// How many of the agent's processes are kept between turns, for each principal. None means that
+    /// each turn has a process of its own.
+    pub pool_size: usize,
+    /// How long a process is kept that no turn needs.
+    pub pool_ttl: Duration,
 }
 
 impl Options {
@@ -84,6 +105,12 @@ impl Options {
             start_timeout: START_TIMEOUT,
             stop_grace: STOP_GRACE,
             max_line: MAX_LINE,
+            preset: None,
+            instructions: None,
+            set: PerSetting::default(),
+            choices: PerSetting::default(),
+            pool_size: POOL_SIZE,
+            pool_ttl: POOL_TTL,
         }
     }
 
@@ -132,6 +159,12 @@ impl fmt::Debug for Options {
             .field("start_timeout", &self.start_timeout)
             .field("stop_grace", &self.stop_grace)
             .field("max_line", &self.max_line)
+            .field("preset", &self.preset.map(|preset| preset.name))
+            .field("instructions", &self.instructions.is_some())
+            .field("set", &self.set)
+            .field("choices", &self.choices)
+            .field("pool_size", &self.pool_size)
+            .field("pool_ttl", &self.pool_ttl)
             .finish_non_exhaustive()
     }
 }
