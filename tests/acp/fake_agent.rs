@@ -2,17 +2,20 @@
 //!
 //! Arguments shape the start: `--mute` (answers nothing), `--exit CODE`, `--version N`, `--auth` (wants a
 //! login), `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
-//! session), `--no-eof` (stays when its input ends), `--banner`, `--alive SOCKET` (holds a connection for
+//! session), `--resume-fails`, `--system-prompt` (takes one), `--modes CURRENT,OTHER,...`, `--options` (offers a
+//! model and an effort), `--set-fails`, `--no-eof` (stays when its input ends), `--banner`, `--alive SOCKET` (holds a connection for
 //! as long as it lives), `--child` (has a child that does the same and never ends by itself), `--family`
 //! (has four such: in its group, in a session of its own, one that has lost its parent too, and one that is
 //! deaf to `SIGTERM`).
 //!
 //! Each line of the prompt's last text block is a step:
 //! `say TEXT`, `think TEXT`, `update JSON`, `raw TEXT`, `noise`, `flood N`, `ask TOOL_CALL_JSON`,
-//! `request METHOD`, `env`, `cwd`, `blocks`, `await-cancel`, `ignore-cancel`, `stderr TEXT`, `crash`, `killed`,
+//! `request METHOD`, `env`, `cwd`, `pid`, `blocks`, `prompted` (says the first block's text), `told` (says what it
+//! was told in the session so far), `in SESSION TEXT` (says it in another session), `await-cancel`, `ignore-cancel`, `leave` (starts a child as `--child`), `stderr TEXT`, `crash`, `killed`,
 //! `error CODE MESSAGE`, `usage JSON`, `stop REASON`. What is no step is passed over.
 
 use std::{
+    cell::{Cell, RefCell},
     env,
     io::{self, BufRead as _, Read as _, Write as _},
     os::unix::net::UnixStream,
@@ -94,6 +97,9 @@ fn leave_a_child(socket: &str, how: &[&str]) {
 struct Agent {
     args: Vec<String>,
     inbox: Receiver<Value>,
+    /// Requests within sessions, but for prompts.
+    told: RefCell<Vec<Value>>,
+    sessions: Cell<usize>,
 }
 
 impl Agent {
@@ -112,7 +118,12 @@ impl Agent {
             }
             exit(0);
         });
-        Self { args, inbox }
+        Self {
+            args,
+            inbox,
+            told: RefCell::default(),
+            sessions: Cell::new(0),
+        }
     }
 
     fn has(&self, name: &str) -> bool {
@@ -127,7 +138,12 @@ impl Agent {
     fn serve(&self) {
         while let Ok(message) = self.inbox.recv() {
             let id = &message["id"];
-            match message["method"].as_str().unwrap_or_default() {
+            let method = message["method"].as_str().unwrap_or_default();
+            if method.starts_with("session/") && method != "session/prompt" {
+                let told = json!({"method": method, "params": message["params"]});
+                self.told.borrow_mut().push(told);
+            }
+            match method {
                 _ if self.has("--mute") => {}
                 "initialize" => answer(id, &self.initialize()),
                 "session/new" if self.has("--auth") => {
@@ -136,6 +152,19 @@ impl Agent {
                 "session/new" => answer(id, &self.session("new")),
                 "session/load" | "session/resume" if self.has("--gone") => {
                     refuse(id, -32002, "no such session");
+                }
+                "session/resume" if self.has("--resume-fails") => {
+                    refuse(id, -32603, "not today");
+                }
+                "session/set_mode" | "session/set_config_option" if self.has("--set-fails") => {
+                    refuse(id, -32602, "no");
+                }
+                "session/set_mode" => answer(id, &json!({})),
+                "session/set_config_option" => {
+                    let params = &message["params"];
+                    let value = params["value"].as_str().expect(USAGE);
+                    let set = params["configId"].as_str().expect(USAGE);
+                    answer(id, &json!({"configOptions": options(Some((set, value)))}));
                 }
                 "session/resume" => answer(id, &self.session("resumed")),
                 "session/load" if self.has("--load-late") => {
@@ -158,6 +187,9 @@ impl Agent {
         if self.has("--resume") {
             sessions["resume"] = json!({});
         }
+        if self.has("--system-prompt") {
+            sessions["systemPrompt"] = json!({});
+        }
         json!({
             "protocolVersion": version,
             "agentInfo": {"name": "fake", "version": "1"},
@@ -170,11 +202,23 @@ impl Agent {
     }
 
     fn session(&self, how: &str) -> Value {
+        const IDS: [&str; 4] = ["first", "second", "third", "fourth"];
+        let count = self.sessions.get() + usize::from(self.has("--gone"));
+        self.sessions
+            .set(self.sessions.get() + usize::from(how == "new"));
         let name = format!("Fake, {how}");
-        json!({
-            "sessionId": if self.has("--gone") { "second" } else { "first" },
+        let mut session = json!({
+            "sessionId": IDS[count],
             "models": {"currentModelId": "fake-1", "availableModels": [{"modelId": "fake-1", "name": name}]},
-        })
+        });
+        if let Some(modes) = self.value("--modes") {
+            let modes: Vec<_> = modes.split(',').map(|id| json!({"id": id})).collect();
+            session["modes"] = json!({"currentModeId": modes[0]["id"], "availableModes": modes});
+        }
+        if self.has("--options") {
+            session["configOptions"] = options(None);
+        }
+        session
     }
 
     fn prompt(&self, message: &Value) {
@@ -214,11 +258,29 @@ impl Agent {
                     let cwd = env::current_dir().expect("there is one");
                     say(session, "agent_message_chunk", &cwd.to_string_lossy());
                 }
+                "pid" => say(
+                    session,
+                    "agent_message_chunk",
+                    &std::process::id().to_string(),
+                ),
+                "prompted" => {
+                    let text = blocks[0]["text"].as_str().unwrap_or_default();
+                    say(session, "agent_message_chunk", text);
+                }
+                "told" => {
+                    let told = json!(*self.told.borrow());
+                    say(session, "agent_message_chunk", &told.to_string());
+                }
+                "in" => {
+                    let (other, text) = rest.split_once(' ').expect(USAGE);
+                    say(&json!(other), "agent_message_chunk", text);
+                }
                 "blocks" => {
                     let types: Vec<_> =
                         blocks.iter().filter_map(|it| it["type"].as_str()).collect();
                     say(session, "agent_message_chunk", &types.join(","));
                 }
+                "leave" => leave_a_child(self.value("--alive").expect(USAGE), &["--session"]),
                 "await-cancel" => {
                     while self.next()["method"] != "session/cancel" {}
                     result["stopReason"] = json!("cancelled");
@@ -269,6 +331,21 @@ impl Agent {
     fn next(&self) -> Value {
         self.inbox.recv().expect("the reader ends the program")
     }
+}
+
+/// What can be chosen, once that was set.
+fn options(set: Option<(&str, &str)>) -> Value {
+    let option = |id: &str, category: &str, values: [&str; 2]| {
+        let options = values.map(|value| json!({"value": value, "name": value.to_uppercase()}));
+        let chosen = set
+            .filter(|(set, _)| *set == id)
+            .map_or(values[0], |(_, value)| value);
+        json!({"id": id, "category": category, "currentValue": chosen, "options": options})
+    };
+    json!([
+        option("which", "model", ["small", "large"]),
+        option("depth", "thought_level", ["low", "high"]),
+    ])
 }
 
 fn replay(session: &Value) {

@@ -4,6 +4,8 @@
 
 mod daemon;
 mod ending;
+mod keeping;
+mod settings;
 mod speaking;
 mod stage;
 mod starting;

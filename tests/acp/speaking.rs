@@ -31,6 +31,7 @@ async fn text_thoughts_a_tool_and_its_result_come_in_order() {
     let events = events(&signals);
     let [
         CoreEvent::Model(model),
+        CoreEvent::Settings(_),
         CoreEvent::Reasoning(thought),
         CoreEvent::Text(before),
         CoreEvent::ToolCallOpened { name, .. },

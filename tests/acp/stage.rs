@@ -1,6 +1,6 @@
 //! Plays turns against the fake agent and watches its processes.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::OnceCell, path::PathBuf, sync::Arc, time::Duration};
 
 use agui_serve::{
     cores::{
@@ -35,6 +35,7 @@ pub(crate) struct Stage {
     pub(crate) stop: CancellationToken,
     pub(crate) context: Vec<ContextEntry>,
     pub(crate) wishes: PerSetting<Option<String>>,
+    agent: OnceCell<Acp>,
     _folder: tempfile::TempDir,
     alive: UnixListener,
 }
@@ -50,6 +51,7 @@ impl Stage {
         let alive = UnixListener::bind(&socket).unwrap();
         let mut options = Options::new("fake", fake_agent(), folder.path());
         options.supervisor = Some(program().into());
+        options.pool_size = 0;
         options.args = args.iter().map(Into::into).collect();
         options.args.extend(["--alive".into(), socket.into()]);
         Self {
@@ -59,9 +61,16 @@ impl Stage {
             stop: CancellationToken::new(),
             context: Vec::new(),
             wishes: PerSetting::default(),
+            agent: OnceCell::new(),
             _folder: folder,
             alive,
         }
+    }
+
+    /// The same, with processes that are kept between turns.
+    pub(crate) fn keeping(mut self, pool_size: usize) -> Self {
+        self.options.pool_size = pool_size;
+        self
     }
 
     /// The same without a supervisor, as where the library is embedded.
@@ -102,7 +111,22 @@ impl Stage {
             input: Arc::new(input),
         };
         let (io, inbox) = TurnIo::channel(1, self.stop.clone());
-        (Acp::new(self.options.clone()).turn(request, io), inbox)
+        let agent = self.agent.get_or_init(|| Acp::new(self.options.clone()));
+        (agent.turn(request, io), inbox)
+    }
+
+    /// Ends what the agent keeps between turns.
+    pub(crate) async fn close(&self) {
+        if let Some(agent) = self.agent.get() {
+            timeout(PATIENCE, agent.close()).await.expect("it closes");
+        }
+    }
+
+    /// Asks for another turn, of these steps, on this session.
+    pub(crate) fn next(&mut self, session: Option<&str>, steps: &[&str]) {
+        self.session = session.map(SessionRef::new);
+        self.stop = CancellationToken::new();
+        self.prompt = Content::Text(steps.join("\n"));
     }
 
     /// Plays the turn to its end, and stops it at the event for which `stops` says so.

@@ -96,6 +96,7 @@ async fn a_known_session_is_returned_to_without_its_history() {
     for (args, how) in [
         (&["--resume", "--load"][..], "Fake, resumed"),
         (&["--load"], "Fake, loaded"),
+        (&["--resume", "--resume-fails", "--load"], "Fake, loaded"),
         (&["--load-late"], "Fake, loaded"),
     ] {
         let (shown, bound, _) = returned(args).await;

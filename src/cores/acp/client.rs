@@ -4,7 +4,7 @@
 //! do not know, swallow vendors' members, and, with numbers kept to the digit, refuse some floats.
 //!
 //! The SDK runs its handlers inside its dispatch loop, one after the other. Here that is what is wanted:
-//! a handler that waits for the turn to take an update holds back the answer behind it, so that an answer
+//! a handler that waits for a turn to take an update holds back the answer behind it, so that an answer
 //! never overtakes an update. No handler waits for anything but that queue.
 
 use std::sync::Arc;
@@ -14,33 +14,17 @@ use agent_client_protocol::{
     v1::{ConnectionTo, Responder},
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
 use tracing::{debug, info};
 
 use super::{
+    board::{Board, Ear, Incoming},
     permission::Decision,
-    transport::{Gate, Room},
+    transport::Gate,
 };
-use crate::deps::TurnIo;
 
-/// How many updates wait for the turn at most.
-const QUEUE: usize = 16;
-
-/// What the program tells or asks within a session, in order.
-#[derive(Debug)]
-pub(super) enum Incoming {
-    /// Parameters of `session/update`.
-    Update(Value),
-    /// Parameters of `session/request_permission`, which was answered.
-    Asked(Value),
-}
-
-/// The program as a turn sees it.
-pub(super) struct Peer {
-    connection: ConnectionTo<Agent>,
-    /// What it says, in order, each with the room that it takes until then.
-    pub(super) inbox: mpsc::Receiver<(Incoming, Option<Room>)>,
-}
+/// The program, as whoever asks something of it sees it. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Peer(ConnectionTo<Agent>);
 
 impl Peer {
     /// Sends a request, now. The future waits for the answer; dropping it takes the request back.
@@ -52,45 +36,29 @@ impl Peer {
         method: &str,
         params: Value,
     ) -> impl Future<Output = Result<Value, sdk::Error>> + use<> {
-        self.connection
-            .send_request(Untyped {
-                method: method.to_owned(),
-                params,
-            })
-            .block_task()
+        self.0.send_request(untyped(method, params)).block_task()
     }
 
-    /// A way to send notifications that outlives borrows of the peer.
-    pub(super) fn notifier(&self) -> impl Fn(&str, Value) + use<> {
-        let connection = self.connection.clone();
-        move |method, params| {
-            let message = Untyped {
-                method: method.to_owned(),
-                params,
-            };
-            // That the program is gone is noticed where an answer is awaited.
-            let _ = connection.send_notification(message);
-        }
+    /// Sends a notification. That the program is gone is noticed where an answer is awaited.
+    pub(super) fn notify(&self, method: &str, params: Value) {
+        let _ = self.0.send_notification(untyped(method, params));
     }
 
-    /// Sends a request and forgets what the program says until it answers.
-    ///
-    /// # Errors
-    /// As [`Peer::request`].
-    pub(super) async fn request_quietly(
-        &mut self,
-        method: &str,
-        params: Value,
-    ) -> Result<Value, sdk::Error> {
-        let answer = self.request(method, params);
-        tokio::pin!(answer);
-        loop {
-            tokio::select! {
-                biased;
-                Some(_) = self.inbox.recv() => {}
-                answer = &mut answer => return answer,
-            }
-        }
+    /// Ends once the program says nothing more.
+    pub(super) async fn closed(&self) {
+        self.0.incoming_closed().await;
+    }
+
+    /// Whether the program says nothing more, or the connection is over.
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.is_incoming_closed() || self.0.termination().is_some()
+    }
+}
+
+fn untyped(method: &str, params: Value) -> Untyped {
+    Untyped {
+        method: method.to_owned(),
+        params,
     }
 }
 
@@ -101,12 +69,11 @@ impl Peer {
 pub(super) async fn connect<R: Send>(
     channel: Channel,
     gate: Arc<Gate>,
-    io: TurnIo,
+    board: Arc<Board>,
     agent: String,
     main: impl AsyncFnOnce(Peer) -> R,
 ) -> Result<R, sdk::Error> {
-    let (queue, inbox) = mpsc::channel(QUEUE);
-    let updates = queue.clone();
+    let asked = Arc::clone(&board);
     Client
         .v1()
         .on_receive_notification(
@@ -114,8 +81,7 @@ pub(super) async fn connect<R: Send>(
                 let room = gate.room();
                 let (method, params) = message.into_parts();
                 if method == "session/update" {
-                    // That nobody listens any more is seen by whoever stopped listening.
-                    let _ = updates.send((Incoming::Update(params), Some(room))).await;
+                    board.hand_on(Incoming::Update(params), Some(room)).await;
                 } else {
                     debug!(method, "a notification of the agent is ignored");
                 }
@@ -130,7 +96,9 @@ pub(super) async fn connect<R: Send>(
                     debug!(method, "a request of the agent is refused");
                     return responder.respond_with_error(sdk::Error::method_not_found());
                 }
-                let decision = Decision::of(&params, io.is_stopped());
+                let ear = asked.ear(&params);
+                let is_stopping = ear.as_ref().is_some_and(Ear::is_stopping);
+                let decision = Decision::of(&params, is_stopping);
                 info!(
                     agent,
                     decision = decision.as_str(),
@@ -138,15 +106,17 @@ pub(super) async fn connect<R: Send>(
                 );
                 debug!(agent, kind = %params["toolCall"]["kind"], "the agent asked for permission");
                 let answer = decision.answer();
-                let _ = queue.send((Incoming::Asked(params), None)).await;
                 // Answered once the turn has taken it: an answer gives the room back.
-                let _ = queue.reserve_many(QUEUE).await;
+                match ear {
+                    Some(ear) => ear.hand_over(Incoming::Asked(params)).await,
+                    None => asked.hand_on(Incoming::Asked(params), None).await,
+                }
                 responder.respond(answer)
             },
             sdk::on_receive_request!(),
         )
         .connect_with(channel, async move |connection: ConnectionTo<Agent>| {
-            Ok(main(Peer { connection, inbox }).await)
+            Ok(main(Peer(connection)).await)
         })
         .await
 }

@@ -27,7 +27,7 @@ pub(super) enum Failure {
 }
 
 /// How a program ended, for the log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum End {
     /// It was never there.
     NotStarted(String),
@@ -36,7 +36,7 @@ pub(super) enum End {
 }
 
 /// The end of a program that was there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ended {
     /// `None` if it did not end.
     pub(super) status: Option<ExitStatus>,

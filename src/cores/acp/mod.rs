@@ -1,69 +1,111 @@
 //! Any agent that speaks the Agent Client Protocol, version 1, on its standard input and output.
 //!
-//! A turn starts the agent's program, agrees on the version, opens the thread's session, sends the
-//! prompt, passes on what the agent says, and ends the program. All of it is one future without a task
-//! of its own: dropping that future ends the program and whatever the program has started.
+//! A turn gets a process from a pool, which starts one if need be; opens the thread's session in it, brings
+//! the session's settings to where they should be, sends the prompt, passes on what the agent says, and gives
+//! the process back. The process stays for later turns, for a while.
 //!
 //! From the program up: `process` owns the program, and `supervisor` is the process between the two that
-//! leaves nothing of it behind; `lines` cuts its output into lines of
-//! bounded length; `transport` carries messages between those and the SDK and bounds what is inside it;
-//! `client` is the SDK with our handlers; `session` and `turn` hold the conversation; `translate` makes
-//! events of updates, and decides nothing asynchronously.
+//! leaves nothing of it behind (`ending` has the steps); `lines` cuts its output into lines of bounded length;
+//! `transport` carries messages between those and the SDK and bounds what is inside it; `client` is the SDK
+//! with our handlers, and `board` knows who hears what is said; `worker` is the task that all of that runs
+//! in. `pool` hands out workers, as `shelf` decides. `turn`, `session`, `settings` and `talk` hold the
+//! conversation; `prompt` and `translate` turn what people say into what agents take, and what agents say into events;
+//! they decide nothing asynchronously. `leftovers` looks whether a stop was one. `preset` knows agents by name.
 //!
 //! An adapter that is behind makes the program wait: between the two are so many bytes of its output at most
-//! (see `transport`), besides what it has said of tool calls that have not ended.
+//! (see `transport`), besides what it has said of tool calls that have not ended, and what it has said while no
+//! turn was there to hear it (see `board`).
 
+mod board;
 mod client;
 mod ending;
 mod failure;
+mod leftovers;
 mod lines;
-mod model;
 mod options;
 mod permission;
+mod pool;
 mod preset;
 mod process;
 mod prompt;
 mod session;
+mod settings;
+mod shelf;
 mod stderr;
 pub mod supervisor;
+mod talk;
 mod translate;
 mod transport;
 mod turn;
 mod usage;
+mod worker;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
-use agent_client_protocol::Channel;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{
-    failure::{Explained, Failure, describe},
-    process::{Manner, Pipes, Process},
-    transport::Gate,
-    turn::Turn,
-};
 pub use self::{
     options::{Options, POOL_SIZE, POOL_TTL, STOP_GRACE},
     preset::{PRESETS, Preset},
 };
+use self::{pool::Pool, settings::configured, turn::Turn};
 use super::Core;
 use crate::{
-    deps::{StopReason, TurnError, TurnIo, TurnRequest},
+    deps::{PerSetting, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest},
     protocol::AgentCapabilities,
 };
 
-/// One agent behind ACP.
-#[derive(Debug, Clone)]
-pub struct Acp {
+/// One agent behind ACP. Dropping the last of its clones ends its processes.
+#[derive(Clone)]
+pub struct Acp(Arc<Inner>);
+
+struct Inner {
     options: Arc<Options>,
+    /// A pool for each principal that has asked for a turn.
+    pools: Mutex<HashMap<Principal, Arc<Pool>>>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    /// What sessions have told of what can be chosen.
+    heard: Mutex<Settings>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
 }
 
 impl Acp {
     /// An agent that is started as the options say, at its first turn.
     pub fn new(options: Options) -> Self {
-        Self {
+        let heard = configured(&options.set, &options.choices);
+        Self(Arc::new(Inner {
             options: Arc::new(options),
-        }
+            pools: Mutex::default(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            heard: Mutex::new(heard),
+        }))
+    }
+
+    fn pool(&self, principal: &Principal) -> Arc<Pool> {
+        let mut pools = self.0.pools.lock();
+        let pool = pools.entry(principal.clone()).or_insert_with(|| {
+            let Inner {
+                options,
+                tasks,
+                closing,
+                ..
+            } = &*self.0;
+            Arc::new(Pool::new(
+                Arc::clone(options),
+                tasks.clone(),
+                closing.clone(),
+            ))
+        });
+        Arc::clone(pool)
     }
 }
 
@@ -72,23 +114,45 @@ impl Core for Acp {
         capabilities()
     }
 
+    fn choices(&self) -> PerSetting<Vec<String>> {
+        self.0.options.choices.clone()
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.heard.lock().clone()
+    }
+
     fn turn(
         &self,
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
-        let options = Arc::clone(&self.options);
+        // A turn keeps its agent, and so the processes that it uses.
+        let agent = self.clone();
+        let told = self.clone();
+        let turn = Turn {
+            options: Arc::clone(&agent.0.options),
+            pool: agent.pool(&request.principal),
+            request,
+            io,
+            heard: Box::new(move |settings| *told.0.heard.lock() = settings),
+        };
         Box::pin(async move {
-            let name = options.name.clone();
-            let turn = Turn {
-                options,
-                request,
-                io,
-            };
-            run(turn)
-                .await
-                .map_err(|failure| failure.into_turn_error(&name))
+            let ended = turn.run().await;
+            ended.map_err(|failure| failure.into_turn_error(&agent.0.options.name))
         })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.0.closing.cancel();
+        self.0.tasks.close();
+        Box::pin(self.0.tasks.wait())
+    }
+}
+
+impl fmt::Debug for Acp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Acp").field(&self.0.options).finish()
     }
 }
 
@@ -100,66 +164,4 @@ fn capabilities() -> AgentCapabilities {
     capabilities.reasoning.supported = Some(true);
     capabilities.reasoning.streaming = Some(true);
     capabilities
-}
-
-/// Starts the program, runs the turn, and ends the program whatever came of the turn.
-async fn run(turn: Turn) -> Result<StopReason, Explained> {
-    let options = Arc::clone(&turn.options);
-    let io = turn.io.clone();
-    let workdir = absolute(&options).await?;
-    let (mut process, mut pipes) = Process::start(&options, &workdir)?;
-    let (ours, theirs) = Channel::duplex();
-    let gate = Arc::new(Gate::new());
-    let conversation = client::connect(
-        theirs,
-        Arc::clone(&gate),
-        io.clone(),
-        options.name.clone(),
-        async move |peer| turn.run(peer, &workdir).await,
-    );
-    let outcome = tokio::select! {
-        biased;
-        outcome = conversation => outcome,
-        never = serve(&mut process, &mut pipes, ours, &gate, &options.name) => match never {},
-    };
-    let outcome = outcome.unwrap_or_else(|error| Err(Failure::Crashed(describe(&error))));
-    let manner = if io.is_stopped() {
-        Manner::Firm
-    } else {
-        Manner::Gentle
-    };
-    let end = process.end(pipes, manner).await;
-    outcome.map_err(|failure| failure.explained_by(end))
-}
-
-/// Keeps the program's three streams going, for ever.
-async fn serve(
-    process: &mut Process,
-    pipes: &mut Pipes,
-    channel: Channel,
-    gate: &Gate,
-    agent: &str,
-) -> std::convert::Infallible {
-    let tail = process.tail();
-    tokio::join!(
-        tail.drain(&mut pipes.stderr, agent),
-        transport::carry(
-            channel,
-            &mut pipes.stdout,
-            &mut pipes.stdin,
-            gate,
-            process.over(),
-            agent,
-        ),
-    );
-    std::future::pending().await
-}
-
-/// The folder as the protocol wants it: absolute, and a folder for sure.
-async fn absolute(options: &Options) -> Result<PathBuf, Failure> {
-    let workdir = &options.workdir;
-    // Only a folder has itself inside.
-    tokio::fs::canonicalize(workdir.join("."))
-        .await
-        .map_err(|error| Failure::Unavailable(format!("{}: {error}", workdir.display())))
 }

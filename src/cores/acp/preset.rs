@@ -38,3 +38,8 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.name == name)
     }
 }
+
+/// Whether an agent in that mode acts without asking anybody.
+pub(crate) fn approves_by_itself(mode: &str) -> bool {
+    mode == "yolo" || mode == "auto" || mode.rsplit(':').next() == Some("agent")
+}

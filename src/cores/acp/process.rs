@@ -18,7 +18,10 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::{Either, select};
+use futures_util::{
+    FutureExt as _,
+    future::{Either, select},
+};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
@@ -102,6 +105,14 @@ impl Process {
         Ok((Self { child, reach, tail }, pipes))
     }
 
+    /// The process that all others of the agent are below.
+    pub(super) fn id(&self) -> Option<Pid> {
+        match self.reach {
+            Reach::Group(id) | Reach::Supervisor(id) => Some(id),
+            Reach::Nothing => None,
+        }
+    }
+
     /// Where the program's complaints are kept.
     pub(super) fn tail(&self) -> Arc<Tail> {
         Arc::clone(&self.tail)
@@ -116,8 +127,14 @@ impl Process {
         sleep(OUTPUT_GRACE).await;
     }
 
-    /// Ends the program and what it has started, and says how it ended.
-    pub(super) async fn end(mut self, pipes: Pipes, manner: Manner) -> End {
+    /// Ends the program and what it has started, and says how it ended. From when `hurry` ends it is not
+    /// waited for to end by itself.
+    pub(super) async fn end(
+        mut self,
+        pipes: Pipes,
+        manner: Manner,
+        hurry: impl Future<Output = ()>,
+    ) -> End {
         let Pipes {
             stdin,
             mut stdout,
@@ -128,7 +145,7 @@ impl Process {
         let quiet = pin!(async {
             tokio::join!(stdout.discard(), tail.drain(&mut stderr, ""));
         });
-        let winding_down = self.wind_down(stdin, manner);
+        let winding_down = self.wind_down(stdin, manner, hurry);
         let (status, quiet) = match select(pin!(winding_down), quiet).await {
             Either::Left((status, quiet)) => (status, Some(quiet)),
             Either::Right(((), winding_down)) => (winding_down.await, None),
@@ -145,8 +162,14 @@ impl Process {
         }
     }
 
-    async fn wind_down(&mut self, stdin: ChildStdin, manner: Manner) -> Option<ExitStatus> {
+    async fn wind_down(
+        &mut self,
+        stdin: ChildStdin,
+        manner: Manner,
+        hurry: impl Future<Output = ()>,
+    ) -> Option<ExitStatus> {
         drop(stdin);
+        let mut hurry = pin!(hurry.fuse());
         let mut step = Step::Running.after(match manner {
             Manner::Gentle => Cause::InputClosed,
             Manner::Firm => Cause::Order,
@@ -156,10 +179,13 @@ impl Process {
                 self.reach.signal(signal);
             }
             let grace = self.reach.grace(step)?;
-            if let Ok(status) = timeout(grace, self.child.wait()).await {
-                return status.ok();
-            }
-            step = self.reach.next(step);
+            let is_patient = step == Step::Closed;
+            step = tokio::select! {
+                biased;
+                status = self.child.wait() => return status.ok(),
+                () = &mut hurry, if is_patient => step.after(Cause::Order),
+                () = sleep(grace) => self.reach.next(step),
+            };
         }
     }
 

@@ -21,6 +21,11 @@ pub(super) struct Prompt {
     pub(super) skipped: Vec<Value>,
 }
 
+/// What the agent is told once, as the beginning of a prompt.
+pub(super) fn instructions_block(text: &str) -> String {
+    format!("<instructions>\n{text}\n</instructions>\n\n")
+}
+
 impl Takes {
     /// As the agent's capabilities say.
     pub(super) fn of(capabilities: &Value) -> Self {

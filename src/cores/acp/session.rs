@@ -1,7 +1,7 @@
-//! From a started program to an open session: `initialize`, then `session/resume`, `session/load` or
-//! `session/new`.
+//! From a process to an open session: the one that a thread has, by `session/resume` or `session/load`, or else
+//! a new one.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_client_protocol as sdk;
 use serde_json::{Value, json};
@@ -9,11 +9,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{debug, info};
 
 use super::{
-    client::Peer,
+    board::{Board, Hearing, Incoming, Kept},
     failure::{Failure, describe, is_closed},
     options::Options,
-    prompt::Takes,
+    pool::Lease,
+    settings::Offers,
 };
+use crate::deps::TurnIo;
 
 /// An agent may answer `session/load` before it has told the whole history. So much silence means that
 /// it has.
@@ -23,159 +25,222 @@ const REPLAY_SILENCE: Duration = Duration::from_millis(200);
 const REPLAY_LIMIT: Duration = Duration::from_secs(10);
 
 /// An open session.
-#[derive(Debug)]
 pub(super) struct Session {
     /// The agent's id for it.
     pub(super) id: String,
-    /// Whether it stands in for a known one that is gone.
-    pub(super) replaces: bool,
-    /// What the agent takes in a prompt.
-    pub(super) takes: Takes,
-    /// What the agent said when it opened the session.
-    pub(super) shown: Value,
+    /// How it came to be open.
+    pub(super) origin: Origin,
+    /// What can be chosen in it.
+    pub(super) offers: Offers,
+    /// What is said in it from now on.
+    pub(super) hearing: Hearing,
+    /// What was said in it, or in the one that it replaces, while nobody listened.
+    pub(super) kept: Kept,
 }
 
-/// How a session is opened.
+/// How a session came to be open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is the thread's.
+    Known,
+    /// The thread had none.
+    New,
+    /// It stands in for the thread's, which is gone.
+    Replacement,
+}
+
+/// Where and how sessions are opened.
+pub(super) struct Opening<'a> {
+    pub(super) lease: &'a Lease,
+    pub(super) board: &'a Arc<Board>,
+    pub(super) io: &'a TurnIo,
+    pub(super) options: &'a Options,
+}
+
+/// How a known session is returned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Resume,
     Load,
-    New,
 }
 
 impl Way {
-    /// The way to a known session, by what the agent can do. Resuming is better: it tells no history.
-    fn to_known(capabilities: &Value) -> Self {
-        if capabilities["sessionCapabilities"]["resume"].is_object() {
-            Self::Resume
-        } else if capabilities["loadSession"] == true {
-            Self::Load
-        } else {
-            Self::New
-        }
+    /// The ways that an agent has, by its capabilities. Resuming is better: it tells no history.
+    fn of(capabilities: &Value) -> impl Iterator<Item = Self> {
+        let resume = capabilities["sessionCapabilities"]["resume"].is_object();
+        let load = capabilities["loadSession"] == true;
+        let ways = [(Self::Resume, resume), (Self::Load, load)];
+        ways.into_iter().filter(|(_, has)| *has).map(|(way, _)| way)
     }
 
     fn method(self) -> &'static str {
         match self {
             Self::Resume => "session/resume",
             Self::Load => "session/load",
-            Self::New => "session/new",
         }
     }
 }
 
-/// Agrees on a version and opens the session `known`, or else a new one.
-///
-/// # Errors
-/// Any [`Failure`] but [`Failure::Unavailable`].
-pub(super) async fn open(
-    peer: &mut Peer,
-    options: &Options,
-    workdir: &Path,
-    known: Option<&str>,
-) -> Result<Session, Failure> {
-    let late = |what: &str| Failure::Handshake(format!("no {what} in {:?}", options.start_timeout));
-    let capabilities = timeout(options.start_timeout, initialize(peer, &options.name))
-        .await
-        .map_err(|_| late("answer to initialize"))??;
-    let opening = open_session(peer, &options.name, workdir, known, &capabilities);
-    timeout(options.start_timeout, opening)
-        .await
-        .map_err(|_| late("session"))?
-}
-
-/// Answers with the agent's capabilities.
-async fn initialize(peer: &mut Peer, agent: &str) -> Result<Value, Failure> {
-    // Neither files nor terminals are offered: the agent is on the same machine and has its own.
-    let params = json!({
-        "protocolVersion": 1,
-        "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
-        "clientInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
-    });
-    let mut answer = peer
-        .request_quietly("initialize", params)
-        .await
-        .map_err(|error| match Failure::of_answer(&error) {
-            login @ Failure::Login(_) => login,
-            _ => Failure::Handshake(describe(&error)),
-        })?;
-    if answer["protocolVersion"] != 1 {
-        let version = &answer["protocolVersion"];
-        return Err(Failure::Handshake(format!("it speaks version {version}")));
+impl Opening<'_> {
+    /// Opens the session `known`, or else a new one.
+    ///
+    /// # Errors
+    /// Any [`Failure`] but [`Failure::Unavailable`].
+    pub(super) async fn open(&self, known: Option<&str>) -> Result<Session, Failure> {
+        let patience = self.options.start_timeout;
+        timeout(patience, self.open_patiently(known))
+            .await
+            .unwrap_or_else(|_| Err(Failure::Handshake(format!("no session in {patience:?}"))))
     }
-    let version = answer["agentInfo"]["version"].as_str();
-    // A longer one is none.
-    let version = version.filter(|version| version.len() <= 64);
-    info!(agent, version, "the agent is ready");
-    Ok(answer["agentCapabilities"].take())
+
+    async fn open_patiently(&self, known: Option<&str>) -> Result<Session, Failure> {
+        let Some(id) = known else {
+            return self.open_new(Origin::New, Kept::default()).await;
+        };
+        let (hearing, kept) = self.board.listen(id, self.io.clone());
+        let mut session = Session {
+            id: id.to_owned(),
+            origin: Origin::Known,
+            offers: Offers::default(),
+            hearing,
+            kept,
+        };
+        if let Some(offers) = self.lease.open_session(id) {
+            session.offers = offers;
+            return Ok(session);
+        }
+        if self.return_to(&mut session).await? {
+            return Ok(session);
+        }
+        let Session { hearing, kept, .. } = session;
+        drop(hearing);
+        self.open_new(Origin::Replacement, kept).await
+    }
+
+    async fn open_new(&self, origin: Origin, mut kept: Kept) -> Result<Session, Failure> {
+        let peer = &self.lease.worker().peer;
+        let answer = peer.request("session/new", self.params(None)).await;
+        let shown = answer.map_err(|error| Failure::of_answer(&error))?;
+        let id = shown["sessionId"].as_str().filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| Failure::Agent("the new session has no id".into()))?;
+        let (hearing, more) = self.board.listen(id, self.io.clone());
+        kept.append(more);
+        let mut offers = Offers::default();
+        offers.read(&shown);
+        self.lease.note_session(id, &offers);
+        Ok(Session {
+            id: id.to_owned(),
+            origin,
+            offers,
+            hearing,
+            kept,
+        })
+    }
+
+    /// Goes back to a session, by the first way that works. Answers with whether one did.
+    async fn return_to(&self, session: &mut Session) -> Result<bool, Failure> {
+        let agent = &self.options.name;
+        let worker = self.lease.worker();
+        for way in Way::of(&worker.hello.capabilities) {
+            let method = way.method();
+            let answer = worker.peer.request(method, self.params(Some(&session.id)));
+            match session.forget_until(answer).await {
+                Ok(shown) => {
+                    if way == Way::Load {
+                        session.forget_history().await;
+                    }
+                    session.offers.read(&shown);
+                    self.lease.note_session(&session.id, &session.offers);
+                    return Ok(true);
+                }
+                Err(error) if is_closed(&error) || error.code == sdk::ErrorCode::AUTH_REQUIRED => {
+                    return Err(Failure::of_answer(&error));
+                }
+                Err(error) => {
+                    let code = error.code.value();
+                    info!(agent, method, code, "the session cannot be returned to so");
+                    debug!(
+                        agent,
+                        detail = describe(&error),
+                        "the session cannot be returned to"
+                    );
+                }
+            }
+        }
+        info!(
+            agent,
+            "a new session takes the place of one that cannot be returned to"
+        );
+        Ok(false)
+    }
+
+    /// The parameters of a request that opens a session.
+    fn params(&self, session: Option<&str>) -> Value {
+        let worker = self.lease.worker();
+        let workdir: &Path = &worker.workdir;
+        let mut params = json!({"cwd": workdir, "mcpServers": []});
+        if let Some(id) = session {
+            params["sessionId"] = json!(id);
+        }
+        if let Some(text) = &self.options.instructions
+            && takes_instructions(&worker.hello.capabilities)
+        {
+            // ACP `SystemPrompt`; the same is sent each time the session is opened.
+            let content = json!([{"type": "text", "text": text}]);
+            params["systemPrompt"] = json!({"mode": "append", "content": content});
+        }
+        params
+    }
 }
 
-async fn open_session(
-    peer: &mut Peer,
-    agent: &str,
-    workdir: &Path,
-    known: Option<&str>,
-    capabilities: &Value,
-) -> Result<Session, Failure> {
-    let takes = Takes::of(capabilities);
-    if let Some(id) = known {
-        match return_to(peer, Way::to_known(capabilities), workdir, id).await {
-            Ok(Some(shown)) => {
-                return Ok(Session {
-                    id: id.to_owned(),
-                    replaces: false,
-                    takes,
-                    shown,
-                });
-            }
-            Ok(None) => info!(agent, "the agent cannot return to a session"),
-            Err(error) if is_closed(&error) || error.code == sdk::ErrorCode::AUTH_REQUIRED => {
-                return Err(Failure::of_answer(&error));
-            }
-            Err(error) => {
-                let code = error.code.value();
-                info!(
-                    agent,
-                    code, "the session is gone, a new one takes its place"
-                );
-                debug!(agent, detail = describe(&error), "the session is gone");
+/// Whether an agent takes instructions with the opening of a session (ACP `sessionCapabilities.systemPrompt`).
+pub(super) fn takes_instructions(capabilities: &Value) -> bool {
+    capabilities["sessionCapabilities"]["systemPrompt"].is_object()
+}
+
+impl Session {
+    /// Waits for an answer, and forgets the history that is told meanwhile.
+    async fn forget_until<T>(&mut self, answer: impl Future<Output = T>) -> T {
+        tokio::pin!(answer);
+        loop {
+            tokio::select! {
+                biased;
+                Some((incoming, _room)) = self.hearing.next() => self.kept.push_news(incoming),
+                answer = &mut answer => return answer,
             }
         }
     }
-    let params = json!({"cwd": workdir, "mcpServers": []});
-    let shown = peer
-        .request_quietly(Way::New.method(), params)
-        .await
-        .map_err(|error| Failure::of_answer(&error))?;
-    let id = shown["sessionId"].as_str().filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| Failure::Agent("the new session has no id".into()))?;
-    Ok(Session {
-        id: id.to_owned(),
-        replaces: known.is_some(),
-        takes,
-        shown,
-    })
-}
 
-/// Goes back to a session. `None` if the agent has no way to do so.
-async fn return_to(
-    peer: &mut Peer,
-    way: Way,
-    workdir: &Path,
-    id: &str,
-) -> Result<Option<Value>, sdk::Error> {
-    if way == Way::New {
-        return Ok(None);
-    }
-    let params = json!({"sessionId": id, "cwd": workdir, "mcpServers": []});
-    let shown = peer.request_quietly(way.method(), params).await?;
-    if way == Way::Load {
+    /// Forgets what is still told of the history.
+    async fn forget_history(&mut self) {
         let limit = Instant::now() + REPLAY_LIMIT;
-        while let Ok(Ok(Some(_))) =
-            timeout_at(limit, timeout(REPLAY_SILENCE, peer.inbox.recv())).await
-        {}
+        while let Ok(Ok(Some((incoming, _room)))) =
+            timeout_at(limit, timeout(REPLAY_SILENCE, self.hearing.next())).await
+        {
+            self.kept.push_news(incoming);
+        }
     }
-    Ok(Some(shown))
+}
+
+impl Kept {
+    /// Keeps what says how the session is now, and nothing of what was said in it.
+    fn push_news(&mut self, incoming: Incoming) {
+        const HISTORY: [&str; 6] = [
+            "user_message_chunk",
+            "agent_message_chunk",
+            "agent_thought_chunk",
+            "tool_call",
+            "tool_call_update",
+            "plan",
+        ];
+        if let Incoming::Update(params) = &incoming
+            && params["update"]["sessionUpdate"]
+                .as_str()
+                .is_some_and(|kind| !HISTORY.contains(&kind))
+        {
+            self.push(incoming);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -183,21 +248,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_session_is_resumed_rather_than_loaded() {
-        for (capabilities, way) in [
+    fn a_known_session_is_resumed_rather_than_loaded_and_loaded_if_that_fails() {
+        use Way::{Load, Resume};
+        for (capabilities, ways) in [
             (
                 json!({"loadSession": true, "sessionCapabilities": {"resume": {}}}),
-                Way::Resume,
+                &[Resume, Load][..],
             ),
             (
                 json!({"loadSession": true, "sessionCapabilities": {"resume": null}}),
-                Way::Load,
+                &[Load],
             ),
-            (json!({"loadSession": true}), Way::Load),
-            (json!({"sessionCapabilities": {"list": {}}}), Way::New),
-            (json!(null), Way::New),
+            (json!({"loadSession": true}), &[Load]),
+            (json!({"sessionCapabilities": {"list": {}}}), &[]),
+            (json!(null), &[]),
         ] {
-            assert_eq!(Way::to_known(&capabilities), way, "{capabilities}");
+            let found: Vec<_> = Way::of(&capabilities).collect();
+            assert_eq!(found, ways, "{capabilities}");
         }
+    }
+
+    #[test]
+    fn of_a_history_only_what_says_how_things_are_now_is_kept() {
+        let mut kept = Kept::default();
+        for kind in [
+            "user_message_chunk",
+            "available_commands_update",
+            "plan",
+            "tool_call",
+        ] {
+            let update = json!({"sessionUpdate": kind});
+            kept.push_news(Incoming::Update(
+                json!({"sessionId": "s", "update": update}),
+            ));
+        }
+        assert_eq!(kept.said.len(), 1);
     }
 }

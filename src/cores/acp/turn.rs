@@ -1,33 +1,34 @@
-//! One turn: the session's opening, the prompt, what the agent says, and the end or the stop.
+//! One turn: a process for it, the session's opening, the talk, and the end or the stop.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
-use agent_client_protocol as sdk;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 use tracing::warn;
 
 use super::{
-    client::Peer,
-    failure::Failure,
-    model,
+    failure::{Explained, Failure},
+    leftovers::Before,
     options::Options,
-    prompt::Prompt,
-    session::{self, Session},
-    translate::Translator,
-    usage,
+    pool::{Lease, Pool},
+    session::{Opening, Origin},
+    shelf::Verdict,
+    talk::Talk,
 };
-use crate::deps::{CoreEvent, Gone, SessionRef, StopReason, TurnIo, TurnRequest};
+use crate::deps::{CoreEvent, Gone, SessionRef, Settings, StopReason, TurnIo, TurnRequest};
 
-/// A turn and what it needs, besides the program.
+/// A turn and what it needs.
 pub(super) struct Turn {
     pub(super) options: Arc<Options>,
+    pub(super) pool: Arc<Pool>,
     pub(super) request: TurnRequest,
     pub(super) io: TurnIo,
+    /// Is told what can be chosen, each time it changes.
+    pub(super) heard: Box<dyn Fn(Settings) + Send + Sync>,
 }
 
 /// Why a turn does not go on.
-enum Halt {
+pub(super) enum Halt {
     /// Nobody listens any more.
     Gone,
     /// It failed.
@@ -46,160 +47,109 @@ impl From<Failure> for Halt {
     }
 }
 
+/// How the agent met a stop.
+enum Met {
+    /// The turn has come to its end.
+    Ended(Result<StopReason, Halt>),
+    /// It went on.
+    NotAtAll,
+}
+
 impl Turn {
-    /// Runs the turn against a started program that works in `workdir`, an absolute path.
+    /// Runs the turn in a process from the pool. A turn that was to stop never fails.
     ///
     /// # Errors
-    /// Any [`Failure`] but [`Failure::Unavailable`]. A turn that was to stop never fails.
-    pub(super) async fn run(self, mut peer: Peer, workdir: &Path) -> Result<StopReason, Failure> {
-        let ended = tokio::select! {
+    /// What went wrong, with the end of the process where that explains it.
+    pub(super) async fn run(self) -> Result<StopReason, Explained> {
+        let known = self.request.session.as_ref().map(SessionRef::as_str);
+        let mut lease = tokio::select! {
             biased;
-            () = self.io.stopped() => Ok(StopReason::Cancelled),
-            opened = self.open(&mut peer, workdir) => match opened {
-                Ok(session) => self.prompt_until_stopped(peer, workdir, &session).await,
-                Err(halt) => Err(halt),
-            },
+            () = self.io.stopped() => return Ok(StopReason::Cancelled),
+            lease = self.pool.lease(known) => lease?,
         };
+        let opened = tokio::select! {
+            biased;
+            () = self.io.stopped() => None,
+            opened = self.open(&lease, known) => Some(opened),
+        };
+        let (ended, verdict) = match opened {
+            None => (Ok(StopReason::Cancelled), Verdict::Doubtful),
+            Some(Err(halt)) => (Err(halt), Verdict::Doubtful),
+            Some(Ok(talk)) => self.talk(&mut lease, talk).await,
+        };
+        let end = lease.give_back(verdict).await;
         match ended {
             // Agents answer a cancelled prompt in many ways. It was stopped on purpose.
             _ if self.io.is_stopped() => Ok(StopReason::Cancelled),
             Ok(reason) => Ok(reason),
             Err(Halt::Gone) => Ok(StopReason::Cancelled),
-            Err(Halt::Failed(failure)) => Err(failure),
+            Err(Halt::Failed(failure)) => Err(match end {
+                Some(end) => failure.explained_by(end),
+                None => failure.into(),
+            }),
         }
     }
 
-    async fn open(&self, peer: &mut Peer, workdir: &Path) -> Result<Session, Halt> {
-        let known = self.request.session.as_ref().map(SessionRef::as_str);
-        let session = session::open(peer, &self.options, workdir, known).await?;
+    /// Opens the session and brings it to where it should be.
+    async fn open(&self, lease: &Lease, known: Option<&str>) -> Result<Talk<'_>, Halt> {
+        let opening = Opening {
+            lease,
+            board: self.pool.board(),
+            io: &self.io,
+            options: &self.options,
+        };
+        let session = opening.open(known).await?;
         self.io.bind(SessionRef::new(&session.id)).await?;
-        if session.replaces {
+        if session.origin == Origin::Replacement {
             let value = json!({"session": session.id, "previous": known});
-            self.emit_notice("session_replaced", value).await?;
+            let replaced = CoreEvent::notice("session_replaced", value);
+            self.io.emit(replaced).await?;
         }
-        if let Some(model) = model::visible(&session.shown) {
-            self.io.emit(CoreEvent::Model(model.into())).await?;
-        }
-        Ok(session)
+        let talk = Talk::begin(self, lease.worker(), session).await?;
+        lease.note_session(talk.session(), talk.offers());
+        Ok(talk)
     }
 
-    /// On a stop the agent is told, and what it still says passes on, for a while.
-    async fn prompt_until_stopped(
+    /// Sends the prompt and follows the answer. On a stop the agent is told, and what it still says passes
+    /// on, for a while.
+    async fn talk(
         &self,
-        peer: Peer,
-        workdir: &Path,
-        session: &Session,
-    ) -> Result<StopReason, Halt> {
-        let notify = peer.notifier();
+        lease: &mut Lease,
+        mut talk: Talk<'_>,
+    ) -> (Result<StopReason, Halt>, Verdict) {
+        let before = Before::look(lease).await;
+        lease.set_verdict(Verdict::Stuck);
+        let cancel = json!({"sessionId": talk.session()});
+        let peer = lease.worker().peer.clone();
         let stop = async {
             self.io.stopped().await;
-            notify("session/cancel", json!({"sessionId": session.id}));
+            peer.notify("session/cancel", cancel);
             sleep(self.options.stop_grace).await;
         };
-        tokio::select! {
+        let met = tokio::select! {
             biased;
-            () = stop => {
-                warn!(agent = self.options.name, "the agent did not stop when it was told to");
-                Ok(StopReason::Cancelled)
-            }
-            ended = self.prompt(peer, workdir, session) => ended,
-        }
-    }
-
-    async fn prompt(
-        &self,
-        mut peer: Peer,
-        workdir: &Path,
-        session: &Session,
-    ) -> Result<StopReason, Halt> {
-        let context = self.request.context_block();
-        let prompt = Prompt::new(&context, &self.request.prompt, session.takes);
-        if !prompt.skipped.is_empty() {
-            let count = prompt.skipped.len();
-            warn!(
-                agent = self.options.name,
-                count, "the agent does not take these attachments"
-            );
-            let value = json!({"skipped": prompt.skipped});
-            self.emit_notice("attachments_skipped", value).await?;
-        }
-        let params = json!({"sessionId": session.id, "prompt": prompt.blocks});
-        let answer = peer.request("session/prompt", params);
-        tokio::pin!(answer);
-        let mut translator = Translator::new(&session.id, &workdir.to_string_lossy());
-        let answer = loop {
-            tokio::select! {
-                biased;
-                Some((incoming, _room)) = peer.inbox.recv() => {
-                    self.emit(translator.translate(incoming)).await?;
-                }
-                answer = &mut answer => break answer,
-            }
+            () = stop => Met::NotAtAll,
+            ended = talk.prompt() => Met::Ended(ended),
         };
-        // An answer never overtakes an update, but both can be there at once.
-        while let Ok((incoming, _room)) = peer.inbox.try_recv() {
-            self.emit(translator.translate(incoming)).await?;
-        }
-        self.emit(translator.finish()).await?;
-        let model = model::visible(&session.shown).map(|model| model.id);
-        if let Ok(answer) = &answer {
-            let spent = usage::of_answer(answer, model.as_deref());
-            self.emit(
-                spent
-                    .into_iter()
-                    .map(|spent| CoreEvent::Usage(spent.into())),
-            )
-            .await?;
-        }
-        Ok(stop_reason(answer)?)
-    }
-
-    async fn emit(&self, events: impl IntoIterator<Item = CoreEvent>) -> Result<(), Gone> {
-        for event in events {
-            self.io.emit(event).await?;
-        }
-        Ok(())
-    }
-
-    async fn emit_notice(&self, name: &str, value: Value) -> Result<(), Gone> {
-        self.io.emit(CoreEvent::notice(name, value)).await
-    }
-}
-
-/// What the answer to a prompt means. A reason that nobody knows is not taken for a success.
-fn stop_reason(answer: Result<Value, sdk::Error>) -> Result<StopReason, Failure> {
-    let answer = answer.map_err(|error| Failure::of_answer(&error))?;
-    match answer["stopReason"].as_str() {
-        Some("end_turn") => Ok(StopReason::EndTurn),
-        Some("max_tokens") => Ok(StopReason::MaxTokens),
-        Some("max_turn_requests") => Ok(StopReason::MaxTurnRequests),
-        Some("refusal") => Ok(StopReason::Refusal),
-        Some("cancelled") => Ok(StopReason::Cancelled),
-        other => Err(Failure::Agent(format!(
-            "it stopped for the reason {other:?}"
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn report_r69_only_a_known_reason_ends_a_turn_well() {
-        let known = [
-            StopReason::EndTurn,
-            StopReason::MaxTokens,
-            StopReason::MaxTurnRequests,
-            StopReason::Refusal,
-            StopReason::Cancelled,
-        ];
-        for reason in known {
-            let answer = json!({"stopReason": reason.as_str()});
-            assert_eq!(stop_reason(Ok(answer)).unwrap(), reason);
-        }
-        for answer in [json!({}), json!(null), json!({"stopReason": "error"})] {
-            assert!(stop_reason(Ok(answer)).is_err());
+        lease.note_session(talk.session(), talk.offers());
+        match met {
+            Met::NotAtAll => {
+                let agent = &self.options.name;
+                warn!(agent, "the agent did not stop when it was told to");
+                (Ok(StopReason::Cancelled), Verdict::Stuck)
+            }
+            Met::Ended(Err(Halt::Gone)) => (Err(Halt::Gone), Verdict::Stuck),
+            Met::Ended(ended) if self.io.is_stopped() => {
+                // Where it is not kept anyway it ends at once.
+                let is_kept = self.options.pool_size > 0;
+                let verdict = if is_kept && before.is_all(lease).await {
+                    Verdict::Sound
+                } else {
+                    Verdict::Doubtful
+                };
+                (ended, verdict)
+            }
+            Met::Ended(ended) => (ended, Verdict::Sound),
         }
     }
 }

@@ -25,10 +25,25 @@ mod run;
 #[cfg(target_os = "linux")]
 mod tree;
 
-use std::process::ExitStatus;
+use std::{collections::HashSet, process::ExitStatus};
+
+use rustix::process::Pid;
 
 #[cfg(target_os = "linux")]
 pub use run::supervise;
+
+/// The processes below one, as one look finds them. `None` where nobody can tell.
+#[cfg(target_os = "linux")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems cannot tell")]
+pub(super) fn below(root: Pid) -> Option<HashSet<i32>> {
+    Some(tree::below(root).into_iter().collect())
+}
+
+/// Nobody can tell.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn below(_: Pid) -> Option<HashSet<i32>> {
+    None
+}
 
 /// The word after the program's name that makes it a supervisor; `--`, a program and its arguments follow.
 pub const WORD: &str = "supervise";

@@ -14,11 +14,16 @@ use rustix::process::{Pid, Signal, kill_process};
 /// `root` is not for `root` to hold on to. The numbers go round, so that does not happen in the moment
 /// this takes.
 pub(super) fn signal(root: Pid, signal: Signal) -> usize {
-    let found = descendants(root.as_raw_nonzero().get(), &parents());
+    let found = below(root);
     for pid in found.iter().filter_map(|id| Pid::from_raw(*id)) {
         let _ = kill_process(pid, signal);
     }
     found.len()
+}
+
+/// Every process below `root`, as one look at `/proc` finds them.
+pub(super) fn below(root: Pid) -> Vec<i32> {
+    descendants(root.as_raw_nonzero().get(), &parents())
 }
 
 /// Every process with its parent.

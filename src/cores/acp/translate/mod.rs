@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::debug;
 
 use self::call::{Call, Stage};
-use super::{client::Incoming, model, usage};
+use super::{board::Incoming, usage};
 use crate::{
     deps::{CoreEvent, MAX_CALLS},
     protocol::Content,
@@ -63,11 +63,11 @@ impl Translator {
 
     /// What is still owed when the turn is over: results of the calls that were refused. Whatever else
     /// is open, nobody knows the end of.
-    pub(super) fn finish(mut self) -> Vec<CoreEvent> {
+    pub(super) fn finish(&mut self) -> Vec<CoreEvent> {
         while let Some((_, call)) = self.calls.pop_lru() {
             give_up(call, &mut self.events);
         }
-        self.events
+        std::mem::take(&mut self.events)
     }
 
     fn update(&mut self, update: Value) {
@@ -77,11 +77,6 @@ impl Translator {
             "tool_call" | "tool_call_update" => self.tool_call(&update),
             // What the person said is known.
             "user_message_chunk" => {}
-            "config_option_update" => {
-                self.events
-                    .extend(model::visible(&update).map(|model| CoreEvent::Model(model.into())));
-                self.notice(update);
-            }
             _ => self.notice(update),
         }
     }

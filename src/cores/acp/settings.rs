@@ -1,0 +1,402 @@
+//! What can be chosen in a session (model, mode, effort), where agents show it, and how it is set.
+//!
+//! Three places are known: config options with a category, and the older `modes` and `models`. An option wins
+//! over the older form of the same thing: agents that have both keep both up to date.
+
+use serde_json::{Value, json};
+
+use super::preset::approves_by_itself;
+use crate::deps::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
+
+/// Modes in which an agent asks before it acts, the better one first. They are looked for where an agent
+/// is found in a mode that does not, and nothing is configured.
+const ASKING: [&str; 4] = ["ask", "default", "workspace-write", "read-only"];
+
+/// What a session offers.
+pub(super) type Offers = PerSetting<Option<Offer>>;
+
+/// One thing that can be chosen in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Offer {
+    way: Way,
+    /// What is chosen, if known.
+    value: Option<String>,
+    options: Vec<Choice>,
+}
+
+/// How it is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    /// `session/set_config_option`, by the option's id.
+    Option(String),
+    /// `session/set_mode`.
+    Mode,
+    /// `session/set_model`, which is in no version of the schema any more.
+    Model,
+}
+
+/// A request that sets something.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Step {
+    /// What is set.
+    pub(super) kind: SettingKind,
+    /// To what.
+    pub(super) value: String,
+    /// The request's method.
+    pub(super) method: &'static str,
+    /// Its parameters.
+    pub(super) params: Value,
+}
+
+/// What is to be done so that a session is as it should be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Plan {
+    /// In this order.
+    pub(super) steps: Vec<Step>,
+    /// What the agent does not offer.
+    pub(super) missing: Vec<(SettingKind, String)>,
+}
+
+/// What is shown before any session has told what it offers.
+pub(super) fn configured(
+    set: &PerSetting<Option<String>>,
+    choices: &PerSetting<Vec<String>>,
+) -> Settings {
+    choices.map(|kind, choices| {
+        let value = set.get(kind).clone();
+        let options = choices.iter().map(|value| Choice {
+            value: value.clone(),
+            name: None,
+        });
+        (value.is_some() || !choices.is_empty()).then(|| Setting {
+            value,
+            options: options.collect(),
+        })
+    })
+}
+
+impl Offers {
+    /// Reads what an answer or an update shows, over what is known.
+    pub(super) fn read(&mut self, shown: &Value) {
+        let options = shown["configOptions"].as_array();
+        for kind in SettingKind::ALL {
+            let of_kind = |option: &&Value| option["category"] == category(kind);
+            if let Some(option) = options.and_then(|options| options.iter().find(of_kind)) {
+                *self.get_mut(kind) = of_option(option);
+            }
+        }
+        let modes = (
+            Way::Mode,
+            &shown["modes"],
+            ["currentModeId", "availableModes", "id"],
+        );
+        let keys = ["currentModelId", "availableModels", "modelId"];
+        let models = (Way::Model, &shown["models"], keys);
+        for (kind, (way, list, keys)) in [(SettingKind::Mode, modes), (SettingKind::Model, models)]
+        {
+            let known = self.get_mut(kind);
+            let is_option = |offer: &Offer| matches!(offer.way, Way::Option(_));
+            if list.is_object() && !known.as_ref().is_some_and(is_option) {
+                let [value, options, key] = keys;
+                *known = Some(Offer {
+                    way,
+                    value: text(&list[value]),
+                    options: choices(&list[options], key),
+                });
+            }
+        }
+        // `current_mode_update`.
+        if let (Some(offer), Some(mode)) = (&mut self.mode, text(&shown["currentModeId"])) {
+            offer.value = Some(mode);
+        }
+    }
+
+    /// Notes that something was set.
+    pub(super) fn note(&mut self, step: &Step) {
+        if let Some(offer) = self.get_mut(step.kind) {
+            offer.value = Some(step.value.clone());
+        }
+    }
+
+    /// What is to be set in the session `session`: what is wished for, else what is configured, else what makes
+    /// an agent ask that approves by itself. What already is so needs no step. The mode comes last, since
+    /// some agents change it with the model.
+    pub(super) fn plan(
+        &self,
+        session: &str,
+        wishes: &PerSetting<Option<String>>,
+        configured: &PerSetting<Option<String>>,
+    ) -> Plan {
+        let mut plan = Plan::default();
+        for kind in [SettingKind::Model, SettingKind::Effort, SettingKind::Mode] {
+            let wanted = wishes.get(kind).as_ref().or(configured.get(kind).as_ref());
+            let offer = self.get(kind).as_ref();
+            let asking = || match kind {
+                SettingKind::Mode => offer.and_then(Offer::asking),
+                SettingKind::Model | SettingKind::Effort => None,
+            };
+            let Some(value) = wanted.cloned().or_else(asking) else {
+                continue;
+            };
+            match offer {
+                Some(offer) if offer.has(&value) => {
+                    plan.steps.extend(offer.step(session, kind, value));
+                }
+                _ => plan.missing.push((kind, value)),
+            }
+        }
+        plan
+    }
+
+    /// What clients are shown: what is chosen, and what of the rest they may choose.
+    pub(super) fn shown(&self, choices: &PerSetting<Vec<String>>) -> Settings {
+        self.map(|kind, offer| {
+            let offer = offer.as_ref()?;
+            let may = |option: &&Choice| choices.get(kind).contains(&option.value);
+            Some(Setting {
+                value: offer.value.clone(),
+                options: offer.options.iter().filter(may).cloned().collect(),
+            })
+        })
+    }
+
+    /// The model that answers, if the agent shows it.
+    pub(super) fn model(&self) -> Option<Model> {
+        let offer = self.model.as_ref()?;
+        let id = offer.value.clone().filter(|id| !id.is_empty())?;
+        let option = offer.options.iter().find(|option| option.value == id);
+        Some(Model {
+            name: option.and_then(|option| option.name.clone()),
+            id,
+            ..Model::default()
+        })
+    }
+}
+
+impl Offer {
+    fn has(&self, value: &str) -> bool {
+        self.options.iter().any(|option| option.value == value)
+    }
+
+    /// The mode in which the agent asks, if it is in one in which it does not.
+    fn asking(&self) -> Option<String> {
+        self.value
+            .as_deref()
+            .filter(|mode| approves_by_itself(mode))?;
+        let known = ASKING.iter().find(|mode| self.has(mode)).copied();
+        // Pando has each of its modes once more for each persona.
+        let persona = || {
+            self.value
+                .as_deref()?
+                .strip_suffix(":agent")
+                .map(str::to_owned)
+        };
+        let own = persona().map(|persona| format!("{persona}:ask"));
+        own.filter(|mode| self.has(mode))
+            .or(known.map(str::to_owned))
+    }
+
+    /// The request that sets a value, unless it is set.
+    fn step(&self, session: &str, kind: SettingKind, value: String) -> Option<Step> {
+        if self.value.as_ref() == Some(&value) {
+            return None;
+        }
+        let (method, name) = match &self.way {
+            Way::Option(_) => ("session/set_config_option", "value"),
+            Way::Mode => ("session/set_mode", "modeId"),
+            Way::Model => ("session/set_model", "modelId"),
+        };
+        let mut params = json!({"sessionId": session, name: value});
+        if let Way::Option(id) = &self.way {
+            params["configId"] = json!(id);
+        }
+        Some(Step {
+            kind,
+            value,
+            method,
+            params,
+        })
+    }
+}
+
+/// The category of config options (ACP `SessionConfigOptionCategory`).
+fn category(kind: SettingKind) -> &'static str {
+    match kind {
+        SettingKind::Model => "model",
+        SettingKind::Mode => "mode",
+        SettingKind::Effort => "thought_level",
+    }
+}
+
+fn of_option(option: &Value) -> Option<Offer> {
+    Some(Offer {
+        way: Way::Option(text(&option["id"])?),
+        value: text(&option["currentValue"]),
+        options: choices(&option["options"], "value"),
+    })
+}
+
+/// The entries, which may stand in groups.
+fn choices(entries: &Value, key: &str) -> Vec<Choice> {
+    let entries = entries.as_array().map_or(&[][..], Vec::as_slice);
+    let mut found = Vec::new();
+    for entry in entries {
+        match text(&entry[key]) {
+            Some(value) => found.push(Choice {
+                value,
+                name: text(&entry["name"]),
+            }),
+            None => found.extend(choices(&entry["options"], key)),
+        }
+    }
+    found
+}
+
+fn text(place: &Value) -> Option<String> {
+    place.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers(shown: &Value) -> Offers {
+        let mut offers = Offers::default();
+        offers.read(shown);
+        offers
+    }
+
+    fn modes(current: &str, ids: &[&str]) -> Value {
+        let available: Vec<_> = ids.iter().map(|id| json!({"id": id, "name": id})).collect();
+        json!({"modes": {"currentModeId": current, "availableModes": available}})
+    }
+
+    fn one(kind: SettingKind, value: &str) -> PerSetting<Option<String>> {
+        let mut one = PerSetting::default();
+        *one.get_mut(kind) = Some(value.to_owned());
+        one
+    }
+
+    #[test]
+    fn a_model_is_found_wherever_agents_put_it() {
+        let flat = json!([{"value": "m1", "name": "One"}]);
+        let grouped = json!([{"group": "g", "name": "G", "options": flat}]);
+        let option = |options: &Value| {
+            json!({"configOptions": [
+                {"id": "mode", "category": "mode", "currentValue": "ask", "options": []},
+                {"id": "model", "category": "model", "currentValue": "m1", "options": options},
+            ]})
+        };
+        let legacy = json!({"models": {"currentModelId": "m1",
+            "availableModels": [{"modelId": "m1", "name": "One"}]}});
+        for shown in [option(&flat), option(&grouped), legacy] {
+            let model = offers(&shown).model().unwrap();
+            assert_eq!(
+                (model.id.as_str(), model.name.as_deref()),
+                ("m1", Some("One"))
+            );
+        }
+        assert_eq!(offers(&json!({"sessionId": "s"})).model(), None);
+    }
+
+    #[test]
+    fn each_is_set_as_the_agent_offers_it() {
+        let options = json!([{"value": "a"}, {"value": "b"}]);
+        let option = json!({"configOptions": [
+            {"id": "depth", "category": "thought_level", "currentValue": "a", "options": options},
+        ]});
+        let models = json!({"models": {"currentModelId": "a", "availableModels": [
+            {"modelId": "a"}, {"modelId": "b"}]}});
+        for (shown, kind, method, params) in [
+            (
+                option,
+                SettingKind::Effort,
+                "session/set_config_option",
+                json!({"sessionId": "s", "value": "b", "configId": "depth"}),
+            ),
+            (
+                models,
+                SettingKind::Model,
+                "session/set_model",
+                json!({"sessionId": "s", "modelId": "b"}),
+            ),
+            (
+                modes("a", &["a", "b"]),
+                SettingKind::Mode,
+                "session/set_mode",
+                json!({"sessionId": "s", "modeId": "b"}),
+            ),
+        ] {
+            let offers = offers(&shown);
+            let plan = offers.plan("s", &one(kind, "b"), &PerSetting::default());
+            let [step] = &plan.steps[..] else {
+                panic!("{plan:?}");
+            };
+            assert_eq!((step.method, &step.params), (method, &params));
+            let same = offers.plan("s", &one(kind, "a"), &one(kind, "b"));
+            assert_eq!(same, Plan::default(), "a wish wins, and it is so already");
+            let other = offers.plan("s", &one(kind, "c"), &PerSetting::default());
+            assert_eq!(other.missing, [(kind, "c".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn an_option_wins_over_the_older_form_and_later_news_over_both() {
+        let mut both = modes("ask", &["ask", "agent"]);
+        both["configOptions"] = json!([{"id": "m", "category": "mode", "currentValue": "ask",
+            "options": [{"value": "ask"}, {"value": "agent"}]}]);
+        let mut offers = offers(&both);
+        let plan = offers.plan(
+            "s",
+            &one(SettingKind::Mode, "agent"),
+            &PerSetting::default(),
+        );
+        assert_eq!(plan.steps[0].method, "session/set_config_option");
+        offers.read(&json!({"sessionUpdate": "current_mode_update", "currentModeId": "agent"}));
+        assert_eq!(
+            offers
+                .shown(&PerSetting::default())
+                .mode
+                .unwrap()
+                .value
+                .as_deref(),
+            Some("agent")
+        );
+    }
+
+    #[test]
+    fn an_agent_that_approves_by_itself_is_made_to_ask() {
+        let nothing = PerSetting::default();
+        for (shown, set) in [
+            (modes("agent", &["agent", "ask"]), Some("ask")),
+            (
+                modes("dev:agent", &["dev:agent", "dev:ask", "ask"]),
+                Some("dev:ask"),
+            ),
+            (modes("auto", &["default", "auto", "plan"]), Some("default")),
+            (modes("yolo", &["yolo"]), None),
+            (modes("default", &["default", "yolo"]), None),
+            (modes("code", &["code", "ask"]), None),
+        ] {
+            let plan = offers(&shown).plan("s", &nothing, &nothing);
+            let found = plan.steps.first().map(|step| step.value.as_str());
+            assert_eq!(found, set, "{shown}");
+        }
+        let meant = offers(&modes("yolo", &["yolo", "ask"]));
+        let plan = meant.plan("s", &nothing, &one(SettingKind::Mode, "yolo"));
+        assert_eq!(plan, Plan::default(), "what is configured is meant");
+    }
+
+    #[test]
+    fn clients_are_shown_what_they_may_choose() {
+        let choices = PerSetting {
+            mode: vec!["ask".into(), "gone".into()],
+            ..PerSetting::default()
+        };
+        let shown = offers(&modes("agent", &["agent", "ask"])).shown(&choices);
+        let mode = shown.mode.unwrap();
+        assert_eq!(mode.value.as_deref(), Some("agent"));
+        assert_eq!(mode.options.len(), 1);
+        assert_eq!(shown.model, None);
+    }
+}

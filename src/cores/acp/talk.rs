@@ -1,0 +1,282 @@
+//! What goes on in an open session in one turn: what was said before it, the settings, the prompt, and what the
+//! agent says.
+
+use agent_client_protocol as sdk;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use super::{
+    board::{Hearing, Incoming, Kept},
+    client::Peer,
+    failure::{Failure, describe, is_closed},
+    prompt::{Prompt, Takes, instructions_block},
+    session::{Origin, Session, takes_instructions},
+    settings::{Offers, Step},
+    translate::Translator,
+    turn::{Halt, Turn},
+    usage,
+    worker::Worker,
+};
+use crate::deps::{CoreEvent, Gone, SettingKind, StopReason};
+
+/// What goes on in an open session.
+pub(super) struct Talk<'a> {
+    turn: &'a Turn,
+    peer: Peer,
+    id: String,
+    takes: Takes,
+    /// Whether the prompt has to tell the agent its instructions.
+    is_to_be_instructed: bool,
+    offers: Offers,
+    hearing: Hearing,
+    translator: Translator,
+}
+
+impl<'a> Talk<'a> {
+    /// Begins, with what is to be said before anything else: what was said while nobody listened, and what
+    /// the session is set to.
+    pub(super) async fn begin(
+        turn: &'a Turn,
+        worker: &Worker,
+        session: Session,
+    ) -> Result<Self, Halt> {
+        let Session {
+            id,
+            origin,
+            offers,
+            hearing,
+            kept,
+        } = session;
+        let capabilities = &worker.hello.capabilities;
+        let mut talk = Self {
+            turn,
+            peer: worker.peer.clone(),
+            translator: Translator::new(&id, &worker.workdir.to_string_lossy()),
+            id,
+            takes: Takes::of(capabilities),
+            is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
+            offers,
+            hearing,
+        };
+        talk.catch_up(kept).await?;
+        talk.set().await?;
+        Ok(talk)
+    }
+
+    /// The agent's id of the session.
+    pub(super) fn session(&self) -> &str {
+        &self.id
+    }
+
+    /// What can be chosen in the session.
+    pub(super) fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    /// Passes on what was said while nobody listened, as messages of their own.
+    async fn catch_up(&mut self, kept: Kept) -> Result<(), Gone> {
+        self.show().await?;
+        if kept.said.is_empty() && kept.lost == 0 {
+            return Ok(());
+        }
+        for incoming in kept.said {
+            self.pass_on(incoming).await?;
+        }
+        if kept.lost > 0 {
+            let value = json!({"updates": kept.lost});
+            self.notice("output_lost", value).await?;
+        }
+        self.turn.io.emit(CoreEvent::MessageEnd).await
+    }
+
+    /// Sets what is wished for or configured.
+    async fn set(&mut self) -> Result<(), Halt> {
+        let Turn {
+            options, request, ..
+        } = self.turn;
+        let plan = self.offers.plan(&self.id, &request.wishes, &options.set);
+        for (kind, value) in plan.missing {
+            let (agent, setting) = (&options.name, kind.as_str());
+            warn!(agent, setting, value, "the agent does not offer this");
+            self.tell_not_set(kind, &value).await?;
+        }
+        if plan.steps.is_empty() {
+            return Ok(());
+        }
+        for step in plan.steps {
+            self.take(step).await?;
+        }
+        Ok(self.show().await?)
+    }
+
+    async fn take(&mut self, step: Step) -> Result<(), Halt> {
+        let (agent, setting) = (&self.turn.options.name, step.kind.as_str());
+        let patience = self.turn.options.start_timeout;
+        let asking = self.ask(step.method, step.params.clone());
+        let answer = timeout(patience, asking).await.map_err(|_| {
+            Failure::Handshake(format!("no answer to {} in {patience:?}", step.method))
+        })??;
+        match answer {
+            Ok(shown) => {
+                info!(agent, setting, value = step.value, "set");
+                self.offers.note(&step);
+                self.offers.read(&shown);
+                Ok(())
+            }
+            Err(error) if is_closed(&error) => Err(Failure::of_answer(&error).into()),
+            // It would go on and ask nobody.
+            Err(error) if step.kind == SettingKind::Mode => {
+                let why = format!("{} is not granted: {}", step.method, describe(&error));
+                Err(Failure::Agent(why).into())
+            }
+            Err(error) => {
+                let code = error.code.value();
+                warn!(agent, setting, code, "the agent does not take this");
+                Ok(self.tell_not_set(step.kind, &step.value).await?)
+            }
+        }
+    }
+
+    async fn tell_not_set(&self, kind: SettingKind, value: &str) -> Result<(), Gone> {
+        let value = json!({"setting": kind.as_str(), "value": value});
+        self.notice("not_set", value).await
+    }
+
+    /// Shows what is chosen and can be chosen.
+    async fn show(&self) -> Result<(), Gone> {
+        if let Some(model) = self.offers.model() {
+            self.turn.io.emit(CoreEvent::Model(model.into())).await?;
+        }
+        let shown = self.offers.shown(&self.turn.options.choices);
+        if shown.is_empty() {
+            return Ok(());
+        }
+        (self.turn.heard)(shown.clone());
+        self.turn.io.emit(CoreEvent::Settings(shown.into())).await
+    }
+
+    /// Sends the prompt, and passes on what the agent says until it answers.
+    ///
+    /// # Errors
+    /// It answers with an error, or nobody listens any more.
+    pub(super) async fn prompt(&mut self) -> Result<StopReason, Halt> {
+        let Turn {
+            options, request, ..
+        } = self.turn;
+        let mut prefix = match &options.instructions {
+            Some(text) if self.is_to_be_instructed => instructions_block(text),
+            _ => String::new(),
+        };
+        prefix.push_str(&request.context_block());
+        let prompt = Prompt::new(&prefix, &request.prompt, self.takes);
+        if !prompt.skipped.is_empty() {
+            let count = prompt.skipped.len();
+            let agent = &options.name;
+            warn!(agent, count, "the agent does not take these attachments");
+            let value = json!({"skipped": prompt.skipped});
+            self.notice("attachments_skipped", value).await?;
+        }
+        let params = json!({"sessionId": self.id, "prompt": prompt.blocks});
+        let answer = self.ask("session/prompt", params).await?;
+        // An answer never overtakes an update, but both can be there at once. What comes later is for the
+        // next turn.
+        self.hearing.stop();
+        while let Some((incoming, _room)) = self.hearing.now() {
+            self.pass_on(incoming).await?;
+        }
+        let left = self.translator.finish();
+        self.emit(left).await?;
+        let model = self.offers.model().map(|model| model.id);
+        if let Ok(answer) = &answer {
+            let spent = usage::of_answer(answer, model.as_deref());
+            let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
+            self.emit(spent).await?;
+        }
+        Ok(stop_reason(answer)?)
+    }
+
+    /// Asks the agent for something, and passes on what it says until it answers.
+    async fn ask(
+        &mut self,
+        method: &str,
+        params: Value,
+    ) -> Result<Result<Value, sdk::Error>, Gone> {
+        let answer = self.peer.request(method, params);
+        tokio::pin!(answer);
+        loop {
+            tokio::select! {
+                biased;
+                Some((incoming, _room)) = self.hearing.next() => self.pass_on(incoming).await?,
+                answer = &mut answer => return Ok(answer),
+            }
+        }
+    }
+
+    /// Passes on what the agent says.
+    async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Gone> {
+        let has_changed = match &incoming {
+            Incoming::Update(params) if params["sessionId"] == self.id => {
+                let before = self.offers.clone();
+                self.offers.read(&params["update"]);
+                self.offers != before
+            }
+            _ => false,
+        };
+        let events = self.translator.translate(incoming);
+        self.emit(events).await?;
+        if has_changed {
+            self.show().await?;
+        }
+        Ok(())
+    }
+
+    async fn notice(&self, name: &str, value: Value) -> Result<(), Gone> {
+        self.turn.io.emit(CoreEvent::notice(name, value)).await
+    }
+
+    async fn emit(&self, events: impl IntoIterator<Item = CoreEvent>) -> Result<(), Gone> {
+        for event in events {
+            self.turn.io.emit(event).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the answer to a prompt means. A reason that nobody knows is not taken for a success.
+fn stop_reason(answer: Result<Value, sdk::Error>) -> Result<StopReason, Failure> {
+    let answer = answer.map_err(|error| Failure::of_answer(&error))?;
+    match answer["stopReason"].as_str() {
+        Some("end_turn") => Ok(StopReason::EndTurn),
+        Some("max_tokens") => Ok(StopReason::MaxTokens),
+        Some("max_turn_requests") => Ok(StopReason::MaxTurnRequests),
+        Some("refusal") => Ok(StopReason::Refusal),
+        Some("cancelled") => Ok(StopReason::Cancelled),
+        other => Err(Failure::Agent(format!(
+            "it stopped for the reason {other:?}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn report_r69_only_a_known_reason_ends_a_turn_well() {
+        let known = [
+            StopReason::EndTurn,
+            StopReason::MaxTokens,
+            StopReason::MaxTurnRequests,
+            StopReason::Refusal,
+            StopReason::Cancelled,
+        ];
+        for reason in known {
+            let answer = json!({"stopReason": reason.as_str()});
+            assert_eq!(stop_reason(Ok(answer)).unwrap(), reason);
+        }
+        for answer in [json!({}), json!(null), json!({"stopReason": "error"})] {
+            assert!(stop_reason(Ok(answer)).is_err());
+        }
+    }
+}
