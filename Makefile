@@ -1,5 +1,5 @@
 # What is done with this project. Everything runs on a machine with nothing but a Rust toolchain and make;
-# the JavaScript tests install what they need.
+# the JavaScript and Python tests install what they need.
 
 CARGO ?= cargo
 # Where tests/clients/setup.sh puts a Node of its own if the machine has none that is new enough.
@@ -34,6 +34,7 @@ test: check test-clients
 test-clients:
 	$(CARGO) build
 	./tests/clients/setup.sh
+	./tests/clients/python/setup.sh
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
 	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/agents/run.mjs copilot
 

@@ -1,5 +1,6 @@
-// Drives the demo agent at AGUI_URL with every version of the client there is a folder for, each in a
-// process of its own: `AGUI_URL=… AGUI_TOKEN=… node run.mjs`. Fails when one of them does.
+// Drives the demo agent at AGUI_URL with every version of the stock client there is a folder for, and with
+// the Python programs, each in a process of its own: `AGUI_URL=… AGUI_TOKEN=… node run.mjs`. Fails when one
+// of them does.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -12,8 +13,13 @@ for (const name of ["AGUI_URL", "AGUI_TOKEN"]) {
   }
 }
 
-const drive = fileURLToPath(new URL("drive.mjs", import.meta.url));
-const folders = readdirSync(new URL(".", import.meta.url)).filter((name) => /^v\d/.test(name)).sort();
-const failed = folders.filter((folder) => spawnSync(process.execPath, [drive, folder], { stdio: "inherit" }).status !== 0);
-console.log(failed.length === 0 ? `all of ${folders.join(", ")} passed` : `failed: ${failed.join(", ")}`);
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+const folders = readdirSync(path(".")).filter((name) => /^v\d/.test(name)).sort();
+const clients = [
+  ...folders.map((folder) => [folder, process.execPath, path("drive.mjs"), folder]),
+  ...["chat.py"].map((program) => [program, path("python/.venv/bin/python"), path(`python/${program}`)]),
+];
+const failed = clients.filter(([, program, ...args]) => spawnSync(program, args, { stdio: "inherit" }).status !== 0);
+const names = (some) => some.map(([name]) => name).join(", ");
+console.log(failed.length === 0 ? `all of ${names(clients)} passed` : `failed: ${names(failed)}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -15,13 +15,7 @@ has_npm() { command -v node >/dev/null && command -v npm >/dev/null; }
 is_new_enough() { [ "$(node --print 'process.versions.node.split(".")[0]')" -ge "$oldest" ]; }
 
 if ! has_npm; then
-    if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
-        echo "setup: Node $oldest or newer and npm are needed on PATH, and only root can install them from Debian" >&2
-        exit 1
-    fi
-    echo "setup: installing node and npm from Debian"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm >/dev/null
+    "$here/from-debian.sh" "Node $oldest or newer with npm is" nodejs npm
 fi
 if ! is_new_enough; then
     echo "setup: $(node --version) is too old, installing Node $oldest in $tools"
