@@ -9,7 +9,8 @@
 //! deaf to `SIGTERM`).
 //!
 //! Each line of the prompt's last text block is a step:
-//! `say TEXT`, `think TEXT`, `update JSON`, `raw TEXT`, `noise`, `flood N`, `ask TOOL_CALL_JSON`,
+//! `say TEXT`, `think TEXT`, `update JSON`, `raw TEXT`, `noise`, `line BYTES` (a line of that length), `long N` (so many
+//! letters in one message), `flood N`, `ask TOOL_CALL_JSON`,
 //! `request METHOD`, `env`, `cwd`, `pid`, `blocks`, `prompted` (says the first block's text), `told` (says what it
 //! was told in the session so far), `in SESSION TEXT` (says it in another session), `await-cancel`, `ignore-cancel`, `leave` (starts a child as `--child`), `stderr TEXT`, `crash`, `killed`,
 //! `error CODE MESSAGE`, `usage JSON`, `stop REASON`. What is no step is passed over.
@@ -235,6 +236,11 @@ impl Agent {
                 "update" => update(session, &parsed()),
                 "raw" => print(rest),
                 "noise" => noise(),
+                "line" => endless(rest.parse().expect(USAGE)),
+                "long" => {
+                    let text = "x".repeat(rest.parse().expect(USAGE));
+                    say(session, "agent_message_chunk", &text);
+                }
                 "flood" => (0..rest.parse().expect(USAGE))
                     .for_each(|_| say(session, "agent_message_chunk", "x")),
                 "ask" => {
@@ -365,6 +371,18 @@ fn noise() {
         "{{\"jsonrpc\":\"2.0\",\"method\":\"noise\",\"params\":{{\"a\":\"{long}\"}}}}"
     )
     .expect("somebody reads");
+}
+
+/// A message that is one line of so many bytes.
+fn endless(bytes: usize) {
+    const PIECE: &[u8] = &[b'x'; 64 * 1024];
+    let mut out = io::stdout().lock();
+    let mut write = |bytes: &[u8]| out.write_all(bytes).expect("somebody reads");
+    write(b"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":\"");
+    for at in (0..bytes).step_by(PIECE.len()) {
+        write(&PIECE[..PIECE.len().min(bytes - at)]);
+    }
+    write(b"\"}\n");
 }
 
 fn say(session: &Value, kind: &str, text: &str) {

@@ -102,6 +102,36 @@ async fn noise_on_the_output_is_no_message_and_ends_nothing() {
     assert_eq!(text(&signals), "abc");
 }
 
+/// Agents put whole files into one line.
+#[tokio::test]
+async fn a_line_of_20_mib_arrives_whole() {
+    let (outcome, signals) = Stage::new(&[], &["long 20971520"]).play().await;
+    assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+    assert_eq!(text(&signals).len(), 20 * 1024 * 1024);
+}
+
+#[tokio::test]
+async fn a_line_of_1_gib_is_skipped_without_being_kept() {
+    let stage = Stage::new(&[], &["say a", "line 1073741824", "say b"]);
+    let before = peak();
+    let (outcome, signals) = stage.play().await;
+    assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+    assert_eq!(text(&signals), "ab");
+    let grown = peak() - before;
+    assert!(grown < 512 * 1024, "grown by {grown} KiB");
+}
+
+/// The most memory that this process has ever had, in KiB.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap()
+}
+
 #[tokio::test]
 async fn report_r66_a_flood_arrives_whole_and_in_order_at_a_slow_reader() {
     let stage = Stage::new(&[], &["flood 5000", "say end"]);

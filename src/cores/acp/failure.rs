@@ -4,6 +4,7 @@ use std::process::ExitStatus;
 
 use agent_client_protocol as sdk;
 
+use super::Options;
 use crate::deps::{Code, TurnError};
 
 /// Why a turn failed. The texts are for the log at debug: they may hold paths and what the agent said.
@@ -105,13 +106,19 @@ impl Failure {
 }
 
 impl Explained {
-    /// The failure as the adapter reports it of the agent called `name`.
-    pub(super) fn into_turn_error(self, name: &str) -> TurnError {
+    /// The failure as the adapter reports it of an agent.
+    pub(super) fn into_turn_error(self, options: &Options) -> TurnError {
         let Self { failure, end } = self;
+        let name = &options.name;
+        let install = options.preset.map_or_else(String::new, |preset| {
+            format!("; {} is installed with: {}", preset.title, preset.install)
+        });
         let (code, message) = match &failure {
             Failure::Unavailable(_) => (
                 Code::AgentUnavailable,
-                format!("the agent {name} could not be started; the daemon's log says why"),
+                format!(
+                    "the agent {name} could not be started; the daemon's log says why{install}"
+                ),
             ),
             Failure::Handshake(_) => (
                 Code::AgentHandshakeFailed,
@@ -120,7 +127,7 @@ impl Explained {
             Failure::Login(_) => (
                 Code::AuthRequired,
                 format!(
-                    "the agent {name} needs a login: log in with its own program as the daemon's user, or name its key's variable in pass_env"
+                    "the agent {name} needs a login: run `agui-serve login {name}` as the daemon's user, or name its key's variable in pass_env"
                 ),
             ),
             Failure::Crashed(_) => (
@@ -167,10 +174,14 @@ pub(super) fn describe(error: &sdk::Error) -> String {
 mod tests {
     use super::*;
 
+    fn gemini() -> Options {
+        Options::new("gemini", "gemini", "/")
+    }
+
     #[test]
     fn report_r71_a_client_sees_a_stable_code_and_nothing_that_the_agent_said() {
         let said = sdk::Error::new(-32603, "429 from /home/me with sk-secret");
-        let error = Explained::from(Failure::of_answer(&said)).into_turn_error("gemini");
+        let error = Explained::from(Failure::of_answer(&said)).into_turn_error(&gemini());
         assert_eq!(error.code(), Code::AgentError);
         assert!(!error.message().contains("secret") && !error.message().contains("/home"));
         assert!(error.to_string().contains("sk-secret"), "the log has it");
@@ -180,7 +191,7 @@ mod tests {
     #[test]
     fn the_code_for_a_login_is_told_apart() {
         let error = Explained::from(Failure::of_answer(&sdk::Error::auth_required()))
-            .into_turn_error("gemini");
+            .into_turn_error(&gemini());
         assert_eq!(error.code(), Code::AuthRequired);
         assert!(error.message().contains("gemini") && error.message().contains("login"));
     }
@@ -195,7 +206,7 @@ mod tests {
             let said = said.to_owned();
             let end = End::Ended(Ended { status, said });
             let failure = Failure::Crashed("closed".into());
-            failure.explained_by(end).into_turn_error("gemini")
+            failure.explained_by(end).into_turn_error(&gemini())
         };
         assert_eq!(explained("").hint(), Some("exit status: 3"));
         let error = explained(&long);
@@ -212,7 +223,7 @@ mod tests {
         });
         let other = Failure::Agent("no".into()).explained_by(end);
         assert_eq!(
-            other.into_turn_error("gemini").hint(),
+            other.into_turn_error(&gemini()).hint(),
             None,
             "it ended since it was told to"
         );

@@ -139,7 +139,7 @@ impl Core for Acp {
         };
         Box::pin(async move {
             let ended = turn.run().await;
-            ended.map_err(|failure| failure.into_turn_error(&agent.0.options.name))
+            ended.map_err(|failure| failure.into_turn_error(&agent.0.options))
         })
     }
 
