@@ -20,6 +20,12 @@ use crate::{
 /// How long a program behind an agent may take to get ready for a turn, unless it is configured.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How many processes of an agent are kept between turns, for each principal, unless it is configured.
+pub const POOL_SIZE: usize = 4;
+
+/// How long a process is kept that no turn needs, unless it is configured.
+pub const POOL_TTL: Duration = Duration::from_mins(10);
+
 /// One kind of agent.
 pub trait Core: Send + Sync + 'static {
     /// What it declares of AG-UI 1.0.

@@ -47,7 +47,7 @@ use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
-    options::{Options, POOL_SIZE, POOL_TTL, STOP_GRACE},
+    options::{Options, STOP_GRACE},
     preset::{PRESETS, Preset},
 };
 use self::{pool::Pool, settings::configured, turn::Turn};

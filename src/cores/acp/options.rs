@@ -9,16 +9,13 @@ use std::{
 };
 
 use super::Preset;
-use crate::{cores::START_TIMEOUT, deps::PerSetting};
+use crate::{
+    cores::{POOL_SIZE, POOL_TTL, START_TIMEOUT},
+    deps::PerSetting,
+};
 
 /// How long a program may take to end a turn after `session/cancel`.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
-
-/// How many processes of an agent are kept between turns, for each principal.
-pub const POOL_SIZE: usize = 4;
-
-/// How long a process is kept that no turn needs.
-pub const POOL_TTL: Duration = Duration::from_mins(10);
 
 /// The longest line that a program may write, in bytes. Agents put whole files into one line.
 const MAX_LINE: usize = 32 * 1024 * 1024;
