@@ -48,7 +48,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     options::{Options, STOP_GRACE},
-    preset::{PRESETS, Preset},
+    preset::{PRESETS, Preset, approves_by_itself},
 };
 use self::{pool::Pool, settings::configured, turn::Turn};
 use super::Core;

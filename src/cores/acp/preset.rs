@@ -1,4 +1,13 @@
 //! What is known of agents by name: how each is started, how it is made to ask, how one logs in to it.
+//!
+//! `table` holds the facts, this file what follows from them. A preset is a starting point: whatever the
+//! configuration says of an agent itself wins over it.
+
+mod table;
+
+use std::path::Path;
+
+pub use table::PRESETS;
 
 /// An agent that people know by name.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,33 +22,156 @@ pub struct Preset {
     pub args: &'static [&'static str],
     /// Variables that it is given.
     pub env: &'static [(&'static str, &'static str)],
-    /// Variables that it finds its keys and its settings in, to be passed on.
+    /// Variables that it finds its keys and its settings in, to be passed on. A name that ends in `*` is a
+    /// prefix.
     pub pass_env: &'static [&'static str],
-    /// The mode in which it asks before it acts, where it has another by itself.
+    /// The mode in which it asks before it acts, where it offers one.
     pub mode: Option<&'static str>,
     /// How many sessions one process may have at once, where that is bounded.
     pub sessions: Option<usize>,
     /// How it is installed: a line for a shell.
     pub install: &'static str,
-    /// The oldest version that is known to work.
-    pub oldest: &'static str,
-    /// How one logs in to it: the program and its arguments, for a terminal.
-    pub login: &'static [&'static str],
-    /// What does not work with it: sentences for people.
+    /// The oldest version that is known to work, as the agent tells it at `initialize`.
+    pub oldest: Option<&'static str>,
+    /// The arguments with which its program logs in, in a terminal. Without them it has no login.
+    pub login: Option<&'static [&'static str]>,
+    /// What does not work with it, or works otherwise than one would think: sentences for people.
     pub limits: &'static [&'static str],
 }
-
-/// All of them, by name.
-pub const PRESETS: &[Preset] = &[];
 
 impl Preset {
     /// The preset of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name)
     }
+
+    /// The preset whose program a command names, wherever the program lies.
+    pub fn of_program(command: &Path) -> Option<&'static Self> {
+        let file = command.file_name()?;
+        PRESETS.iter().find(|preset| file == preset.program)
+    }
+
+    /// The oldest version that is known to work, if that one is older.
+    pub fn too_old(&self, version: &str) -> Option<&'static str> {
+        self.oldest
+            .filter(|oldest| numbers(version) < numbers(oldest))
+    }
 }
 
-/// Whether an agent in that mode acts without asking anybody.
-pub(crate) fn approves_by_itself(mode: &str) -> bool {
-    mode == "yolo" || mode == "auto" || mode.rsplit(':').next() == Some("agent")
+/// A version's numbers: what follows the first three is of no account. Agents tell versions that are no
+/// semantic ones, for which the crate `semver` has only an error.
+fn numbers(version: &str) -> [u64; 3] {
+    let mut parts = version
+        .trim_start_matches('v')
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|part| part.parse().unwrap_or(0));
+    [(); 3].map(|()| parts.next().unwrap_or(0))
+}
+
+/// Whether an agent in that mode acts without asking anybody, so that no client may choose it.
+///
+/// The ids of all known agents are one list: an agent that is not known may be a known one behind another
+/// name. What an operator's own modes are called is not known here.
+pub fn approves_by_itself(mode: &str) -> bool {
+    // From the modes that the agents list in `session/new`, and for those that they list only on some
+    // machines from their documentation.
+    const MODES: [&str; 13] = [
+        // Claude Code. In `auto` a model decides; in `dontAsk` what is not allowed already is denied unseen.
+        "acceptEdits",
+        "auto",
+        "bypassPermissions",
+        "dontAsk",
+        // Codex. In `agent`, and in `auto` of old, a model decides what is worth asking for.
+        "agent",
+        "agent-full-access",
+        "full-access",
+        // Gemini CLI and Qwen Code.
+        "yolo",
+        "autoEdit",
+        "auto_edit",
+        "auto-edit",
+        // Copilot CLI's own word, and as it writes it: an address with the word as its fragment.
+        "autopilot",
+        "https://agentclientprotocol.com/protocol/session-modes#autopilot",
+    ];
+    // Pando: `agent`, also of one of its personas.
+    let pando = mode
+        .rsplit_once(':')
+        .is_some_and(|(_, mode)| mode.eq_ignore_ascii_case("agent"));
+    pando || MODES.iter().any(|known| known.eq_ignore_ascii_case(mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_preset_starts_in_a_mode_that_approves_by_itself() {
+        for preset in PRESETS {
+            let mode = preset.mode.unwrap_or_default();
+            assert!(!approves_by_itself(mode), "{}: {mode}", preset.name);
+        }
+    }
+
+    #[test]
+    fn modes_that_ask_are_told_from_those_that_do_not() {
+        let copilot = "https://agentclientprotocol.com/protocol/session-modes#";
+        for (mode, by_itself) in [
+            ("default", false),
+            ("plan", false),
+            ("acceptEdits", true),
+            ("bypasspermissions", true),
+            ("read-only", false),
+            ("workspace-write", false),
+            ("agent", true),
+            ("ask", false),
+            ("reviewer:ask", false),
+            ("reviewer:agent", true),
+            ("YOLO", true),
+            ("build", false),
+            (&format!("{copilot}agent"), false),
+            (&format!("{copilot}autopilot"), true),
+        ] {
+            assert_eq!(approves_by_itself(mode), by_itself, "{mode}");
+        }
+    }
+
+    #[test]
+    fn every_preset_can_be_found_by_its_name_and_by_its_program() {
+        for preset in PRESETS {
+            assert_eq!(Preset::named(preset.name), Some(preset));
+            let path = Path::new("/opt/bin").join(preset.program);
+            assert_eq!(Preset::of_program(&path), Some(preset));
+            assert!(!preset.limits.is_empty(), "{} is perfect", preset.name);
+        }
+        assert_eq!(Preset::named("OpenCode"), None);
+        assert_eq!(Preset::of_program(Path::new("/opt/opencode/run")), None);
+    }
+
+    #[test]
+    fn a_limit_is_a_sentence_and_nothing_names_a_host_to_install_from() {
+        for preset in PRESETS {
+            for limit in preset.limits {
+                assert!(limit.ends_with('.'), "{limit}");
+            }
+            assert!(!preset.install.contains("://"), "{}", preset.install);
+        }
+    }
+
+    #[test]
+    fn an_older_version_is_told_from_a_newer_one() {
+        let preset = Preset::named("opencode").unwrap();
+        let oldest = preset.oldest.unwrap();
+        for (version, is_old) in [
+            (oldest, false),
+            ("1.18.4", true),
+            ("1.19.0-beta.1", false),
+            ("v2", false),
+            ("0.99.99", true),
+            ("unknown", true),
+        ] {
+            assert_eq!(preset.too_old(version).is_some(), is_old, "{version}");
+        }
+        assert_eq!(Preset::named("pando").unwrap().too_old("0.1"), None);
+    }
 }
