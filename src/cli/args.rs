@@ -17,7 +17,8 @@ use crate::{
 const AFTER_HELP: &str = "\
 Examples:
   agui-serve                            serve the demo on port 8787
-  agui-serve -- opencode acp            serve a coding agent, in this folder
+  agui-serve --agent opencode           serve a coding agent, in this folder
+  agui-serve -- opencode acp            serve any program that speaks ACP, in this folder
   agui-serve --config agui.toml         serve what a file says
   agui-serve config                     show what is in force, and why
 
@@ -98,6 +99,9 @@ pub struct Serve {
     /// Write the log in this form [default: auto]
     #[arg(long, value_name = "FORMAT", value_parser = ["auto", "pretty", "json"])]
     log_format: Option<String>,
+    /// Serve this agent, by the name that it is known by; can be repeated, the first is the default agent
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    agent: Vec<String>,
     /// Serve this program alone, which speaks the Agent Client Protocol on stdio
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -133,11 +137,16 @@ impl Serve {
             program,
             args: words.collect(),
         });
+        let presets = (!self.agent.is_empty()).then_some(self.agent);
+        let typed = match (command, presets) {
+            (Some(command), _) => Some(config::Typed::Command(command)),
+            (None, presets) => presets.map(config::Typed::Presets),
+        };
         config::Inputs {
             file: self.config,
             environ,
             flags,
-            command,
+            typed,
             cwd,
         }
     }

@@ -32,6 +32,9 @@ impl Display for Screen<'_> {
             writeln!(f, "      {}", Answering(agent))?;
             if let Some(why) = agent.missing() {
                 writeln!(f, "      it cannot run yet: {why}")?;
+                if let Some(install) = agent.install() {
+                    writeln!(f, "      to install it: {install}")?;
+                }
             }
         }
         writeln!(f)?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Context;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{args, screen::Screen, show};
 use crate::{
@@ -22,6 +22,11 @@ use crate::{
 pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     let (settings, _) = config::load(inputs)?;
     telemetry::start(&settings.log, args::terminal(&inputs.environ))?;
+    for agent in &settings.agents {
+        if let Some(mode) = agent.unattended() {
+            warn!(agent = %agent.name, mode, "in its mode the agent approves by itself: nobody is asked");
+        }
+    }
     let token = settings
         .token
         .as_ref()

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "acp")]
-use super::program;
 use super::{
     Error,
     load::{Inputs, Loaded},
@@ -51,19 +49,13 @@ impl Agent {
     ) -> Result<Self, Error> {
         let wrong = |key: &str, why: &str| loaded.refuse(&["agents", name, key], why);
         let policy = policy(agent, &loaded.raw.defaults);
-        let core = match (agent.core, &agent.command) {
-            (Some(raw::Core::Demo), _) => demo(agent).map_err(|(key, why)| wrong(key, why))?,
-            (Some(raw::Core::Acp), None) => {
-                return Err(wrong("command", "it is missing: say which program to run"));
-            }
-            (None, None) => {
-                let why = "it is missing: \"demo\", or \"acp\" with a command";
+        let core = match agent.core {
+            Some(raw::Core::Demo) => demo(agent).map_err(|(key, why)| wrong(key, why))?,
+            None if agent.command.is_none() && agent.preset.is_none() => {
+                let why = "it is missing: \"demo\", or \"acp\" with a preset or a command";
                 return Err(wrong("core", why));
             }
-            (_, Some(command)) if command.trim().is_empty() => {
-                return Err(wrong("command", "it is empty"));
-            }
-            (_, Some(command)) => acp(name, agent, command, &policy, loaded, inputs)?,
+            Some(raw::Core::Acp) | None => acp(name, agent, &policy, loaded, inputs)?,
         };
         Ok(Self {
             name: AgentName::new(name).map_err(|why| loaded.refuse(&["agents", name], why))?,
@@ -89,7 +81,30 @@ impl Agent {
             #[cfg(feature = "demo")]
             Core::Demo => None,
             #[cfg(feature = "acp")]
-            Core::Acp(options) => look_up(options).err(),
+            Core::Acp(options) => super::acp::look_up(options).err(),
+        }
+    }
+
+    /// How its program is installed, where that is known.
+    pub fn install(&self) -> Option<&'static str> {
+        match &self.core {
+            #[cfg(feature = "demo")]
+            Core::Demo => None,
+            #[cfg(feature = "acp")]
+            Core::Acp(options) => options.preset.map(|preset| preset.install),
+        }
+    }
+
+    /// The mode that it is put into, if nobody is asked in that one.
+    pub fn unattended(&self) -> Option<&str> {
+        match &self.core {
+            #[cfg(feature = "demo")]
+            Core::Demo => None,
+            #[cfg(feature = "acp")]
+            Core::Acp(options) => {
+                let mode = options.set.mode.as_deref();
+                mode.filter(|mode| acp::approves_by_itself(mode))
+            }
         }
     }
 }
@@ -97,11 +112,22 @@ impl Agent {
 /// The demo runs no program, so that what is said of one is a mistake.
 fn demo(agent: &raw::Agent) -> Result<Core, (&'static str, &'static str)> {
     let mistakes = [
+        ("preset", agent.preset.is_some()),
         ("command", agent.command.is_some()),
         ("args", !agent.args.is_empty()),
         ("env", !agent.env.is_empty()),
         ("pass_env", !agent.pass_env.0.is_empty()),
         ("workdir", agent.workdir.is_some()),
+        ("instructions", agent.instructions.is_some()),
+        ("instructions_file", agent.instructions_file.is_some()),
+        ("mode", agent.mode.is_some()),
+        ("model", agent.model.is_some()),
+        ("effort", agent.effort.is_some()),
+        ("modes", !agent.modes.0.is_empty()),
+        ("models", !agent.models.0.is_empty()),
+        ("efforts", !agent.efforts.0.is_empty()),
+        ("pool_size", agent.pool_size.is_some()),
+        ("pool_ttl", agent.pool_ttl.is_some()),
     ];
     if let Some((key, _)) = mistakes.into_iter().find(|(_, is_set)| *is_set) {
         return Err((key, "the demo runs no program"));
@@ -116,55 +142,16 @@ fn demo(agent: &raw::Agent) -> Result<Core, (&'static str, &'static str)> {
 fn acp(
     name: &str,
     agent: &raw::Agent,
-    command: &str,
     policy: &Policy,
     loaded: &Loaded,
     inputs: &Inputs,
 ) -> Result<Core, Error> {
-    let start_timeout = agent
-        .start_timeout
-        .unwrap_or(loaded.raw.defaults.start_timeout);
-    let options = acp::Options {
-        args: agent.args.iter().map(Into::into).collect(),
-        env: agent.env.clone(),
-        pass_env: pass_env(name, agent, loaded)?,
-        inherited: inputs.environ.without_token(),
-        start_timeout: start_timeout.0,
-        // The engine lets go of a core after the whole of it; the core has to be done by then.
-        stop_grace: policy.stop_grace / 2,
-        ..acp::Options::new(name, command, workdir(name, agent, loaded, &inputs.cwd)?)
-    };
-    // What was typed just now is a mistake; what a file has may be installed later, while it serves.
-    if inputs.command.is_some() {
-        look_up(&options).map_err(|why| {
-            loaded.refuse(
-                &["agents", name, "command"],
-                format!("\"{command}\": {why}"),
-            )
-        })?;
-    }
+    let options = super::acp::options(name, agent, policy, loaded, inputs)?;
     Ok(Core::Acp(Box::new(options)))
 }
 
-/// Looks for the program of an agent in the `PATH` that the agent will get.
-#[cfg(feature = "acp")]
-fn look_up(options: &acp::Options) -> Result<(), &'static str> {
-    let path = options
-        .env
-        .get("PATH")
-        .or_else(|| options.inherited.get("PATH"));
-    program::look_up(&options.command, path.map(String::as_str), &options.workdir)
-}
-
 #[cfg(not(feature = "acp"))]
-fn acp(
-    name: &str,
-    _: &raw::Agent,
-    _: &str,
-    _: &Policy,
-    loaded: &Loaded,
-    _: &Inputs,
-) -> Result<Core, Error> {
+fn acp(name: &str, _: &raw::Agent, _: &Policy, loaded: &Loaded, _: &Inputs) -> Result<Core, Error> {
     Err(loaded.refuse(&["agents", name, "core"], "this build has no acp"))
 }
 
@@ -181,33 +168,6 @@ pub(super) fn policy(agent: &raw::Agent, defaults: &Defaults) -> Policy {
         stop_grace,
         explain_errors: agent.explain_errors.unwrap_or(defaults.explain_errors),
     }
-}
-
-/// The variables that an agent may see: its own besides the common ones, so that neither hides the other.
-#[cfg(feature = "acp")]
-fn pass_env(name: &str, agent: &raw::Agent, loaded: &Loaded) -> Result<Vec<String>, Error> {
-    let common = (&["defaults", "pass_env"][..], &loaded.raw.defaults.pass_env);
-    let own = (&["agents", name, "pass_env"][..], &agent.pass_env);
-    for (key, words) in [common, own] {
-        // The word is not repeated: what follows the sign may be a secret.
-        if words.0.iter().any(|word| word.contains('=')) {
-            return Err(loaded.refuse(key, "only names stand here, without = and a value"));
-        }
-    }
-    Ok(common.1.0.iter().chain(&own.1.0).cloned().collect())
-}
-
-/// The folder of an agent: its own, the common one, or where the daemon was started.
-#[cfg(feature = "acp")]
-fn workdir(name: &str, agent: &raw::Agent, loaded: &Loaded, cwd: &Path) -> Result<PathBuf, Error> {
-    let common = ["defaults", "workdir"];
-    let own = ["agents", name, "workdir"];
-    let (key, path) = match (&agent.workdir, &loaded.raw.defaults.workdir) {
-        (Some(path), _) => (&own[..], path.as_path()),
-        (None, Some(path)) => (&common[..], path.as_path()),
-        (None, None) => (&common[..], cwd),
-    };
-    folder(loaded, key, path)
 }
 
 /// The folder that a key names, without links and dots.

@@ -1,6 +1,7 @@
 //! One layer of the configuration, and how to say where in it a key stands.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
 };
@@ -21,6 +22,8 @@ const PREFIX: &str = "AGUI_";
 pub enum Source {
     /// Built into the program.
     Default,
+    /// What is known of the agents' presets: for each agent, its preset's name.
+    Presets(BTreeMap<String, &'static str>),
     /// The file that `--config` names, with its text.
     File(PathBuf, String),
     /// `AGUI_…` variables.
@@ -44,6 +47,7 @@ impl Source {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Presets(_) => "preset",
             Self::File(..) => "file",
             Self::Environment => "environment",
             Self::Flags(_) => "flag",
@@ -55,6 +59,10 @@ impl Source {
         let key: Vec<&str> = key.iter().map(AsRef::as_ref).collect();
         Place(match self {
             Self::Default => "the built-in defaults".into(),
+            Self::Presets(presets) => match key.get(1).and_then(|agent| presets.get(*agent)) {
+                Some(preset) => format!("the preset {preset}"),
+                None => "the presets".into(),
+            },
             Self::File(path, text) => match line_of(text, &key) {
                 Some(line) => format!("{}, line {line}", path.display()),
                 None => path.display().to_string(),
@@ -110,6 +118,15 @@ impl Layer {
         Self {
             source: Source::Default,
             values,
+        }
+    }
+
+    /// What presets say of agents that name them.
+    #[cfg(feature = "acp")]
+    pub(super) fn presets(presets: BTreeMap<String, &'static str>, agents: Dict) -> Self {
+        Self {
+            source: Source::Presets(presets),
+            values: Dict::from([("agents".to_owned(), Value::from(agents))]),
         }
     }
 
@@ -264,6 +281,7 @@ fn anchor(values: &mut Dict, base: &Path) {
             continue;
         };
         anchor_one(agent, "workdir", base);
+        anchor_one(agent, "instructions_file", base);
         // A bare name is looked up in `PATH`; only a program given by its path has a place.
         let by_path = |command: &Value| command.as_str().is_some_and(|text| text.contains('/'));
         if agent.get("command").is_some_and(by_path) {

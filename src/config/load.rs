@@ -24,10 +24,19 @@ pub struct Inputs {
     pub environ: Environ,
     /// The command line.
     pub flags: Flags,
-    /// An agent given as a command line of its own; it is served alone.
-    pub command: Option<Command>,
+    /// Agents given on the command line; they are served alone.
+    pub typed: Option<Typed>,
     /// The folder in which the daemon was started.
     pub cwd: PathBuf,
+}
+
+/// Which agents the command line says to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// One, by its command.
+    Command(Command),
+    /// Some, by the names of their presets; the first is the default agent.
+    Presets(Vec<String>),
 }
 
 /// What stands behind `--` on the command line.
@@ -37,6 +46,32 @@ pub struct Command {
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
+}
+
+impl Typed {
+    /// Sets what was typed, and answers with the names of the agents.
+    fn set(&self, flags: &mut Flags) -> Vec<String> {
+        let (flag, names) = match self {
+            Self::Command(command) => {
+                let name = command.agent_name();
+                let agent = |key| ["agents", name.as_str(), key];
+                flags.set(COMMAND, &agent("core"), Some("acp"));
+                flags.set(COMMAND, &agent("command"), Some(command.program.as_str()));
+                flags.set(COMMAND, &agent("args"), Some(command.args.clone()));
+                (COMMAND, vec![name])
+            }
+            Self::Presets(names) => {
+                for name in names {
+                    flags.set(AGENT, &["agents", name, "core"], Some("acp"));
+                    flags.set(AGENT, &["agents", name, "preset"], Some(name.as_str()));
+                }
+                (AGENT, names.clone())
+            }
+        };
+        let first = names.first().map(String::as_str);
+        flags.set(flag, &["default_agent"], first);
+        names
+    }
 }
 
 impl Command {
@@ -71,21 +106,16 @@ pub struct Loaded {
 /// The flag that people know the command by.
 const COMMAND: &str = "the command after --";
 
+/// The flag that names a preset.
+const AGENT: &str = "--agent";
+
 /// Reads all layers.
 ///
 /// # Errors
 /// A layer cannot be read, a key is unknown, or a value is not of its key's kind.
 pub(super) fn load(inputs: &Inputs) -> Result<Loaded, Error> {
     let mut flags = inputs.flags.clone();
-    let alone = inputs.command.as_ref().map(|command| {
-        let name = command.agent_name();
-        let agent = |key| ["agents", name.as_str(), key];
-        flags.set(COMMAND, &agent("core"), Some("acp"));
-        flags.set(COMMAND, &agent("command"), Some(command.program.as_str()));
-        flags.set(COMMAND, &agent("args"), Some(command.args.clone()));
-        flags.set(COMMAND, &["default_agent"], Some(name.as_str()));
-        name
-    });
+    let alone = inputs.typed.as_ref().map(|typed| typed.set(&mut flags));
 
     let mut layers = vec![Layer::defaults()];
     if let Some(file) = &inputs.file {
@@ -94,17 +124,15 @@ pub(super) fn load(inputs: &Inputs) -> Result<Loaded, Error> {
     layers.push(Layer::environment(&inputs.environ, &inputs.cwd)?);
     layers.push(Layer::flags(&flags, &inputs.cwd));
 
-    let mut figment = Figment::new();
-    for layer in &layers {
-        figment = figment.merge(layer);
+    let (mut figment, mut raw) = merge(&layers)?;
+    // Which presets there are is known only now; what they say stands under what people say.
+    if let Some(presets) = presets(&raw) {
+        layers.insert(1, presets);
+        (figment, raw) = merge(&layers)?;
     }
     let sources: Vec<Source> = layers.into_iter().map(|layer| layer.source).collect();
-    // Text is accepted for numbers and switches, because a variable of the environment is text.
-    let mut raw: Raw = figment
-        .extract_lossy()
-        .map_err(|error| explain(&error, &sources))?;
-    if let Some(name) = alone {
-        raw.agents.retain(|other, _| *other == name);
+    if let Some(names) = alone {
+        raw.agents.retain(|other, _| names.contains(other));
     }
     if raw.agents.is_empty() {
         let demo = super::raw::Agent {
@@ -122,6 +150,27 @@ pub(super) fn load(inputs: &Inputs) -> Result<Loaded, Error> {
         figment,
         sources,
     })
+}
+
+/// What the presets of the agents say.
+fn presets(raw: &Raw) -> Option<Layer> {
+    #[cfg(feature = "acp")]
+    return super::preset::layer(raw);
+    #[cfg(not(feature = "acp"))]
+    {
+        let _ = raw;
+        None
+    }
+}
+
+/// The layers as one, each over the one before.
+fn merge(layers: &[Layer]) -> Result<(Figment, Raw), Error> {
+    let figment = layers.iter().fold(Figment::new(), Figment::merge);
+    // Text is accepted for numbers and switches, because a variable of the environment is text.
+    match figment.extract_lossy() {
+        Ok(raw) => Ok((figment, raw)),
+        Err(error) => Err(explain(&error, layers.iter().map(|layer| &layer.source))),
+    }
 }
 
 impl Loaded {
@@ -158,9 +207,11 @@ impl Loaded {
 }
 
 /// Says what is wrong with a key in the words of the person who wrote it.
-fn explain(error: &figment::Error, sources: &[Source]) -> Error {
+fn explain<'a>(error: &figment::Error, sources: impl IntoIterator<Item = &'a Source>) -> Error {
     let name = error.metadata.as_ref().map(|data| &*data.name);
-    let source = sources.iter().find(|source| Some(source.name()) == name);
+    let source = sources
+        .into_iter()
+        .find(|source| Some(source.name()) == name);
     let place: Place = source.unwrap_or(&Source::Default).place(&error.path);
     let why = match &error.kind {
         Kind::UnknownField(key, known) => match nearest(key, known) {

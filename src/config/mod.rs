@@ -1,16 +1,20 @@
 //! What is in force, and why.
 //!
-//! Built-in defaults, then the file of `--config`, then `AGUI_…` variables with `__` between levels,
+//! Built-in defaults with what is known of agents by name, then the file of `--config`, then `AGUI_…` variables with `__` between levels,
 //! then flags: each layer over the one before. What is written ([`load`]ed values, each with its
 //! source) and what is meant ([`Settings`]) are two types; the second is made only of what was
 //! checked. An error names the key and the place it came from. Nothing below this floor knows that
 //! there are files or variables: each part of the daemon has its own `Options`, made here.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod agent;
 mod environ;
 mod layer;
 mod load;
 mod log;
+#[cfg(feature = "acp")]
+mod preset;
 mod print;
 #[cfg(feature = "acp")]
 mod program;
@@ -26,7 +30,7 @@ use std::{io, path::PathBuf};
 pub use agent::{Agent, Core};
 pub use environ::Environ;
 pub use layer::{Flags, Place, Source};
-pub use load::{Command, Inputs, Loaded};
+pub use load::{Command, Inputs, Loaded, Typed};
 pub use print::print;
 pub use settings::Settings;
 

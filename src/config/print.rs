@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use figment::value::Value;
 
+#[cfg(feature = "acp")]
+use super::Core;
 use super::{Settings, Source, load::Loaded};
 
 /// What is printed for a value that may be a secret.
@@ -18,6 +20,12 @@ pub fn print(settings: &Settings, loaded: &Loaded) -> String {
         None => out.push_str("# token: none is needed\n"),
     }
     for agent in &settings.agents {
+        #[cfg(feature = "acp")]
+        if let Core::Acp(options) = &agent.core {
+            let seen = options.pass_env.join(", ");
+            let seen = if seen.is_empty() { "none" } else { &seen };
+            let _ = writeln!(out, "# agent {} sees of your variables: {seen}", agent.name);
+        }
         let _ = match agent.workdir() {
             Some(workdir) => writeln!(out, "# agent {} works in {}", agent.name, workdir.display()),
             None => writeln!(out, "# agent {} works in no folder", agent.name),

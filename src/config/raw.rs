@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scalar::{Deadline, Size, Span, Words};
 use crate::{
-    cores::START_TIMEOUT,
+    cores::{POOL_SIZE, POOL_TTL, START_TIMEOUT},
     engine::{self, Linger},
     http, telemetry,
 };
@@ -74,6 +74,8 @@ pub(super) struct Defaults {
     pub(super) pass_env: Words,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) workdir: Option<PathBuf>,
+    pub(super) pool_size: usize,
+    pub(super) pool_ttl: Span,
 }
 
 /// `[agents.NAME]`
@@ -82,6 +84,7 @@ pub(super) struct Defaults {
 pub(super) struct Agent {
     pub(super) core: Option<Core>,
     pub(super) description: Option<String>,
+    pub(super) preset: Option<String>,
     pub(super) command: Option<String>,
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
@@ -93,6 +96,16 @@ pub(super) struct Agent {
     pub(super) stop_grace: Option<Span>,
     pub(super) explain_errors: Option<bool>,
     pub(super) workdir: Option<PathBuf>,
+    pub(super) instructions: Option<String>,
+    pub(super) instructions_file: Option<PathBuf>,
+    pub(super) mode: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) effort: Option<String>,
+    pub(super) modes: Words,
+    pub(super) models: Words,
+    pub(super) efforts: Words,
+    pub(super) pool_size: Option<usize>,
+    pub(super) pool_ttl: Option<Span>,
 }
 
 /// What answers for an agent.
@@ -166,6 +179,8 @@ impl Default for Defaults {
             explain_errors: policy.explain_errors,
             pass_env: Words::default(),
             workdir: None,
+            pool_size: POOL_SIZE,
+            pool_ttl: Span(POOL_TTL),
         }
     }
 }

@@ -47,6 +47,13 @@ async fn a_configuration_that_cannot_be_used_is_exit_code_78() {
         (Program::new(&["--host", "0.0.0.0", "--no-token"]), "--host"),
         (Program::new(&["--log", "agui_serve=loud"]), "--log"),
         (Program::new(&["--", "nosuchprogram"]), "nosuchprogram"),
+        #[cfg(feature = "acp")]
+        (
+            Program::new(&["--agent", "opencode"]),
+            "npm install -g opencode-ai",
+        ),
+        #[cfg(feature = "acp")]
+        (Program::new(&["--agent", "nobody"]), "opencode, pando"),
         (
             Program::new(&token).file("token", "secret\n", 0o640),
             "0640",
@@ -144,5 +151,26 @@ async fn the_help_names_every_exit_code() {
     for code in ["0 ", "1 ", "2 ", "69 ", "78 "] {
         assert!(codes.contains(code), "{code}");
     }
-    assert_eq!(Program::new(&["--nonsense"]).end().await.code, Some(2));
+    for wrong in [&["--nonsense"][..], &["--agent", "pando", "--", "sh"]] {
+        let ended = Program::new(wrong).end().await;
+        assert_eq!(ended.code, Some(2), "{wrong:?}");
+    }
+}
+
+#[tokio::test]
+#[cfg(feature = "acp")]
+async fn the_log_warns_of_an_agent_that_asks_nobody() {
+    let file =
+        "[agents.free]\ncommand = \"sh\"\nmode = \"yolo\"\n[agents.tame]\ncommand = \"pando\"\n";
+    let program = Program::new(&["--port", "0", "--config", "agui.toml"])
+        .file("agui.toml", file, 0o644)
+        .with_token()
+        .serve()
+        .await;
+    program.signal(Signal::TERM);
+    let ended = program.end().await;
+    let warnings = ended.stderr.lines().filter(|line| line.contains("WARN"));
+    let warnings: Vec<&str> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{ended:?}");
+    assert!(warnings[0].contains("free") && warnings[0].contains("yolo"));
 }

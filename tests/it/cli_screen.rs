@@ -36,13 +36,20 @@ async fn r20_the_screen_says_what_is_served_where_and_in_which_folder() {
 
 #[tokio::test]
 async fn the_screen_says_which_agent_cannot_run_yet() {
-    let file = "[agents.away]\ncommand = \"no-such-program\"\n[agents.here]\ncommand = \"sh\"\n";
+    let file = "[agents.away]\ncommand = \"no-such-program\"\n[agents.coder]\npreset = \"codex\"\n\
+                [agents.here]\ncommand = \"sh\"\n";
     let program = Program::new(&["--port", "0", "--config", "agui.toml"])
         .file("agui.toml", file, 0o644)
         .with_token()
         .serve()
         .await;
     let (away, here) = program.screen.split_once("/agui/here").unwrap();
+    let (away, coder) = away.split_once("/agui/coder").unwrap();
+    assert!(
+        coder.contains("to install it: npm install -g @agentclientprotocol/codex-acp\n"),
+        "{coder}"
+    );
+    assert!(!away.contains("install"), "{away}");
     assert!(
         away.contains("it cannot run yet: no program of this name is in PATH"),
         "{away}"
@@ -124,4 +131,25 @@ async fn what_is_in_force_is_printed_with_its_source_and_without_secrets() {
         .find(|line| line.starts_with("path = "));
     assert!(path.unwrap().ends_with("agui.toml, line 1"), "{path:?}");
     assert!(!ended.stdout.contains("hidden"), "{}", ended.stdout);
+}
+
+#[tokio::test]
+#[cfg(feature = "acp")]
+async fn what_a_preset_says_is_printed_as_its_word() {
+    let file = "[agents.coder]\npreset = \"claude\"\npass_env = [\"MINE\"]\n";
+    let ended = Program::new(&["config", "--config", "agui.toml"])
+        .file("agui.toml", file, 0o644)
+        .with_token()
+        .end()
+        .await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for line in [
+        "command = \"claude-agent-acp\"  # the preset claude\n",
+        "mode = \"default\"  # the preset claude\n",
+        "pool_size = 4  # default\n",
+        "# agent coder sees of your variables: ANTHROPIC_API_KEY, ",
+        ", MINE\n",
+    ] {
+        assert!(ended.stdout.contains(line), "{line}: {}", ended.stdout);
+    }
 }

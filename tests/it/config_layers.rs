@@ -3,26 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use agui_serve::{
-    config::{self, Command, Environ, Error, Flags, Inputs, Settings},
+    config::{self, Command, Environ, Error, Flags, Inputs, Settings, Typed},
     engine::Linger,
 };
 use tempfile::TempDir;
 
 /// A configuration in the making.
-struct Maker {
+pub(crate) struct Maker {
     home: TempDir,
     inputs: Inputs,
     variables: Vec<(String, String)>,
 }
 
 impl Maker {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let inputs = Inputs {
             file: None,
             environ: Environ::default(),
             flags: Flags::default(),
-            command: None,
+            typed: None,
             cwd: home.path().canonicalize().unwrap(),
         };
         Self {
@@ -33,7 +33,7 @@ impl Maker {
         .env("HOME", "/home/nobody")
     }
 
-    fn file(mut self, text: &str) -> Self {
+    pub(crate) fn file(mut self, text: &str) -> Self {
         let folder = self.home.path().join("etc");
         std::fs::create_dir_all(folder.join("sub")).unwrap();
         std::fs::write(folder.join("agui.toml"), text).unwrap();
@@ -41,7 +41,7 @@ impl Maker {
         self
     }
 
-    fn env(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
@@ -51,22 +51,43 @@ impl Maker {
         self
     }
 
-    fn command(mut self, words: &[&str]) -> Self {
+    pub(crate) fn command(mut self, words: &[&str]) -> Self {
         let mut words = words.iter().map(|&word| word.to_owned());
-        self.inputs.command = Some(Command {
+        self.inputs.typed = Some(Typed::Command(Command {
             program: words.next().unwrap(),
             args: words.collect(),
-        });
+        }));
         self
     }
 
-    fn load(mut self) -> Result<Settings, Error> {
+    /// What `--agent` names.
+    #[cfg(feature = "acp")]
+    pub(crate) fn presets(mut self, names: &[&str]) -> Self {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        self.inputs.typed = Some(Typed::Presets(names));
+        self
+    }
+
+    /// Installs a program of that name.
+    #[cfg(feature = "acp")]
+    pub(crate) fn program(self, name: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let bin = self.home.path().join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join(name), "").unwrap();
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), executable).unwrap();
+        let path = bin.to_str().unwrap().to_owned();
+        self.env("PATH", &path)
+    }
+
+    pub(crate) fn load(mut self) -> Result<Settings, Error> {
         self.inputs.environ = self.variables.into_iter().collect();
         config::load(&self.inputs).map(|(settings, _)| settings)
     }
 
     /// The error, as the person at the keyboard reads it.
-    fn fail(self) -> String {
+    pub(crate) fn fail(self) -> String {
         self.load().unwrap_err().to_string()
     }
 }

@@ -12,7 +12,7 @@ fn in_force(file: Option<&Path>) -> String {
             .into_iter()
             .collect::<Environ>(),
         flags: Flags::default(),
-        command: None,
+        typed: None,
         cwd: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
     };
     let (settings, loaded) = config::load(&inputs).unwrap();
@@ -38,7 +38,7 @@ fn the_values_of_the_sample_are_its_own() {
             .into_iter()
             .collect(),
         flags: Flags::default(),
-        command: None,
+        typed: None,
         cwd: env!("CARGO_MANIFEST_DIR").into(),
     };
     let (settings, loaded) = config::load(&inputs).unwrap();

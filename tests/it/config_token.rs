@@ -44,7 +44,7 @@ impl Home {
             file: None,
             environ: self.environ(variables),
             flags,
-            command: None,
+            typed: None,
             cwd: self.0.path().to_owned(),
         };
         let (settings, _) = config::load(&inputs).map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ fn the_state_directory_is_the_services_then_the_users() {
             file: None,
             environ: home.environ(variables),
             flags,
-            command: None,
+            typed: None,
             cwd: "/".into(),
         };
         let (settings, _) = config::load(&inputs).unwrap();

@@ -6,6 +6,8 @@ mod attack;
 mod cli_program;
 mod cli_screen;
 mod config_layers;
+#[cfg(feature = "acp")]
+mod config_presets;
 mod config_sample;
 mod config_token;
 mod harness;
