@@ -18,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{
     board::Board,
@@ -148,7 +148,7 @@ async fn run(work: Work, orders: Orders, said: Said) {
         board,
         options.name.clone(),
         async |peer| {
-            let hello = timeout(options.start_timeout, initialize(&peer, &options.name));
+            let hello = timeout(options.start_timeout, initialize(&peer, &options));
             let hello = hello.await.unwrap_or_else(|_| {
                 let patience = options.start_timeout;
                 let why = format!("no answer to initialize in {patience:?}");
@@ -226,7 +226,8 @@ async fn absolute(options: &Options) -> Result<PathBuf, Failure> {
 }
 
 /// Agrees on a version (ACP `initialize`).
-async fn initialize(peer: &Peer, agent: &str) -> Result<Hello, Failure> {
+async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
+    let agent = &options.name;
     // Neither files nor terminals are offered: the agent is on the same machine and has its own.
     let params = json!({
         "protocolVersion": 1,
@@ -250,6 +251,15 @@ async fn initialize(peer: &Peer, agent: &str) -> Result<Hello, Failure> {
     // A longer one is none.
     let version = version.filter(|version| version.len() <= 64);
     info!(agent, version, "the agent is ready");
+    if let (Some(preset), Some(version)) = (options.preset, version)
+        && let Some(oldest) = preset.too_old(version)
+    {
+        let install = preset.install;
+        warn!(
+            agent,
+            version, oldest, install, "the agent is older than what is known to work"
+        );
+    }
     Ok(Hello {
         capabilities: answer["agentCapabilities"].take(),
     })
