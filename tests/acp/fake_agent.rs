@@ -4,7 +4,7 @@
 //! login), `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
 //! session), `--resume-fails`, `--system-prompt` (takes one), `--modes CURRENT,OTHER,...`, `--options` (offers a
 //! model and an effort), `--set-fails`, `--no-eof` (stays when its input ends), `--banner`, `--alive SOCKET` (holds a connection for
-//! as long as it lives), `--child` (has a child that does the same and never ends by itself), `--family`
+//! as long as it lives), `--child` (has a child that does the same and never ends by itself), `--far-child` (one in a session of its own), `--family`
 //! (has four such: in its group, in a session of its own, one that has lost its parent too, and one that is
 //! deaf to `SIGTERM`).
 //!
@@ -57,6 +57,9 @@ fn main() {
     }
     if agent.has("--child") {
         leave_a_child(agent.value("--alive").expect(USAGE), &[]);
+    }
+    if agent.has("--far-child") {
+        leave_a_child(agent.value("--alive").expect(USAGE), &["--session"]);
     }
     if agent.has("--family") {
         let socket = agent.value("--alive").expect(USAGE);
