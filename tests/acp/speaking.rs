@@ -77,6 +77,13 @@ async fn permission_is_refused_with_the_agents_own_option() {
 }
 
 #[tokio::test]
+async fn an_agent_that_gives_up_because_it_was_refused_something_was_not_stopped() {
+    let ask = r#"ask {"toolCallId":"c","title":"rm x","kind":"execute"}"#;
+    let (outcome, _) = Stage::new(&[], &[ask, "stop cancelled"]).play().await;
+    assert_eq!(outcome.unwrap(), StopReason::Refusal);
+}
+
+#[tokio::test]
 async fn what_is_not_offered_is_answered_with_method_not_found() {
     for method in [
         "fs/write_text_file",

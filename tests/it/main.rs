@@ -25,3 +25,4 @@ mod stream_runtime;
 mod stream_shapes;
 mod stream_transcripts;
 mod stream_translation;
+mod stream_wishes;

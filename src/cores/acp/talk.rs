@@ -31,6 +31,8 @@ pub(super) struct Talk<'a> {
     offers: Offers,
     hearing: Hearing,
     translator: Translator,
+    /// Whether the agent was refused something.
+    was_refused: bool,
 }
 
 impl<'a> Talk<'a> {
@@ -58,6 +60,7 @@ impl<'a> Talk<'a> {
             is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
             offers,
             hearing,
+            was_refused: false,
         };
         talk.catch_up(kept).await?;
         talk.set().await?;
@@ -193,7 +196,11 @@ impl<'a> Talk<'a> {
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
             self.emit(spent).await?;
         }
-        Ok(stop_reason(answer)?)
+        Ok(match stop_reason(answer)? {
+            // Some agents call it so when they give up because they were refused something.
+            StopReason::Cancelled if self.was_refused => StopReason::Refusal,
+            reason => reason,
+        })
     }
 
     /// Asks the agent for something, and passes on what it says until it answers.
@@ -215,6 +222,7 @@ impl<'a> Talk<'a> {
 
     /// Passes on what the agent says.
     async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Gone> {
+        self.was_refused |= matches!(incoming, Incoming::Asked(_));
         let has_changed = match &incoming {
             Incoming::Update(params) if params["sessionId"] == self.id => {
                 let before = self.offers.clone();

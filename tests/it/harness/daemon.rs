@@ -11,7 +11,7 @@ use std::{
 
 use agui_serve::{
     cores::{Core, Cores, Definition},
-    deps::{Agent, AgentName, Deps, StopReason, TurnError, TurnIo, TurnRequest},
+    deps::{Agent, AgentName, Deps, Settings, StopReason, TurnError, TurnIo, TurnRequest},
     engine::{self, Runtime},
     env::Env,
     http::{self, Access, Listener, Secret, ServeError, Shutdown},
@@ -232,6 +232,10 @@ impl Deps for Counting {
         self.cores.agents()
     }
 
+    fn settings(&self, agent: &AgentName) -> Settings {
+        self.cores.settings(agent)
+    }
+
     fn turn(
         &self,
         request: TurnRequest,
@@ -239,5 +243,9 @@ impl Deps for Counting {
     ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
         self.turns.fetch_add(1, Ordering::SeqCst);
         self.cores.turn(request, io)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.cores.close()
     }
 }
