@@ -48,8 +48,8 @@ async fn run(addr: &str, thread: &str, prompt: &str) -> TcpStream {
     let length = body.len();
     let mut connection = TcpStream::connect(addr).await.unwrap();
     let head = format!(
-        "POST /agui HTTP/1.1\r\nHost: {addr}\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n"
+        "POST /agui HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     connection.write_all(head.as_bytes()).await.unwrap();
     connection.write_all(body.as_bytes()).await.unwrap();
@@ -103,6 +103,26 @@ async fn report_r83_nothing_is_left_when_the_daemon_is_killed_at_any_moment() {
 async fn report_r83_nothing_is_left_when_the_daemon_is_told_to_stop_at_once() {
     let stops = [1, FAMILY].map(|once_started| end(&[Signal::TERM, Signal::INT], once_started));
     timeout(PATIENCE, join_all(stops)).await.expect("all end");
+}
+
+/// Ends the daemon with this signal while it keeps a process that no turn uses.
+async fn end_idle(signal: Signal) {
+    let mut stage = Stage::new(&["--family", "--no-eof"], &[]).keeping(1);
+    let mut held = hold(&mut stage).await;
+    let (mut daemon, addr) = daemon(&stage).await;
+    let mut whole = run(&addr, "t", "say one").await;
+    let mut answer = String::new();
+    whole.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("RUN_FINISHED"), "{answer}");
+    kill_process(id(&daemon), signal).unwrap();
+    daemon.wait().await.unwrap();
+    held.read_to_end(&mut Vec::new()).await.unwrap();
+}
+
+#[tokio::test]
+async fn report_r83_nothing_is_left_of_a_process_that_was_kept_when_the_daemon_ends() {
+    let ends = [Signal::TERM, Signal::KILL].map(end_idle);
+    timeout(PATIENCE, join_all(ends)).await.expect("all end");
 }
 
 /// Numbers that look random and are the same each time.
