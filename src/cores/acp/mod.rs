@@ -26,6 +26,7 @@ mod options;
 mod permission;
 mod pool;
 mod preset;
+pub mod probe;
 mod process;
 mod prompt;
 mod session;

@@ -29,7 +29,7 @@ pub struct Preset {
     pub mode: Option<&'static str>,
     /// How many sessions one process may have at once, where that is bounded.
     pub sessions: Option<usize>,
-    /// How it is installed: a line for a shell.
+    /// How it is installed: a line for a shell where there is one.
     pub install: &'static str,
     /// The oldest version that is known to work, as the agent tells it at `initialize`.
     pub oldest: Option<&'static str>,

@@ -148,6 +148,14 @@ impl Offers {
         plan
     }
 
+    /// All that is offered, as clients are never shown it.
+    pub(super) fn all(&self) -> Settings {
+        self.map(|_, offer| {
+            let Offer { value, options, .. } = offer.clone()?;
+            Some(Setting { value, options })
+        })
+    }
+
     /// What clients are shown: what is chosen, and what of the rest they may choose.
     pub(super) fn shown(&self, choices: &PerSetting<Vec<String>>) -> Settings {
         self.map(|kind, offer| {

@@ -48,6 +48,10 @@ pub(super) struct Worker {
 pub(super) struct Hello {
     /// `agentCapabilities`.
     pub(super) capabilities: Value,
+    /// `agentInfo`.
+    pub(super) info: Value,
+    /// `authMethods`.
+    pub(super) logins: Value,
 }
 
 /// How a worker is told to end. The firm way includes the gentle one.
@@ -234,6 +238,8 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
         "clientCapabilities": {
             "fs": {"readTextFile": false, "writeTextFile": false},
             "terminal": false,
+            // A person can log in by one with `agui-serve login`.
+            "auth": {"terminal": true},
             "session": {"notices": {}, "compaction": {}},
         },
         "clientInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
@@ -262,5 +268,7 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
     }
     Ok(Hello {
         capabilities: answer["agentCapabilities"].take(),
+        info: answer["agentInfo"].take(),
+        logins: answer["authMethods"].take(),
     })
 }

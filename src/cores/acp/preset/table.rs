@@ -219,7 +219,7 @@ const PANDO: Preset = Preset {
     // Its own default is `agent`, in which everything is approved.
     mode: Some("ask"),
     sessions: None,
-    install: "put the program pando, as its project publishes it, into a folder of PATH",
+    install: "the instructions of its own project",
     // It tells a version that says nothing of what it can do.
     oldest: None,
     // It has none over ACP.
