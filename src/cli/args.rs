@@ -21,6 +21,8 @@ Examples:
   agui-serve -- opencode acp            serve any program that speaks ACP, in this folder
   agui-serve --config agui.toml         serve what a file says
   agui-serve config                     show what is in force, and why
+  agui-serve doctor                     check that all of it works
+  agui-serve login codex                log in to an agent
 
 Every key of the configuration can also be set by an environment variable: AGUI_PORT for port,
 AGUI_LIMITS__MAX_TURNS for max_turns in [limits]. The token itself is taken from AGUI_TOKEN or a file,
@@ -53,6 +55,28 @@ pub struct CommandLine {
 pub enum Task {
     /// Show every key with its value and where that came from
     Config(Box<Serve>),
+    /// Check the address, the token, the folders and each agent, or else each agent that is installed
+    Doctor {
+        /// Write one JSON object at the end
+        #[arg(long)]
+        json: bool,
+        /// What would be served
+        #[command(flatten)]
+        serve: Box<Serve>,
+    },
+    /// Run an agent's own login, as the agent would run: in its folder, with what it sees of your variables
+    #[cfg(feature = "acp")]
+    Login {
+        /// The agent: a configured one, or one that is known by this name
+        #[arg(value_name = "AGENT")]
+        name: String,
+        /// Log in by this one of the agent's methods [default: the usual one]
+        #[arg(long, value_name = "ID")]
+        method: Option<String>,
+        /// What would be served
+        #[command(flatten)]
+        serve: Box<Serve>,
+    },
     /// Run a program and leave nothing of it behind. The daemon starts itself so, once per agent
     #[cfg(all(feature = "acp", target_os = "linux"))]
     #[command(name = supervisor::WORD, hide = true)]

@@ -27,7 +27,12 @@ pub fn code(error: &anyhow::Error) -> u8 {
 
 /// The failure in one line, causes included.
 pub fn message(error: &anyhow::Error) -> String {
-    format!("agui-serve: failed to {error:#}")
+    format!("agui-serve: {}", failure(error))
+}
+
+/// The same without the program's name.
+pub(super) fn failure(error: &anyhow::Error) -> String {
+    format!("failed to {error:#}")
 }
 
 #[cfg(test)]

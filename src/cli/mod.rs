@@ -1,7 +1,10 @@
 //! The command line: what can be typed, what is shown, and how the program ends.
 
 mod args;
+mod doctor;
 mod exit;
+#[cfg(feature = "acp")]
+mod login;
 mod screen;
 mod serve;
 
@@ -33,6 +36,18 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
         Some(Task::Config(serve)) => {
             let (settings, loaded) = config::load(&serve.inputs(environ, cwd()?))?;
             show(&config::print(&settings, &loaded));
+        }
+        Some(Task::Doctor { serve, json }) => {
+            return Ok(doctor::doctor(&serve.inputs(environ, cwd()?), json));
+        }
+        #[cfg(feature = "acp")]
+        Some(Task::Login {
+            name,
+            method,
+            serve,
+        }) => {
+            let inputs = serve.inputs(environ, cwd()?);
+            return login::login(&name, method.as_deref(), &inputs);
         }
         #[cfg(all(feature = "acp", target_os = "linux"))]
         Some(Task::Supervise { command }) => return Ok(supervisor::supervise(&command).into()),

@@ -76,10 +76,7 @@ fn definition(agent: &Agent) -> Definition {
         #[cfg(feature = "demo")]
         Core::Demo => Arc::new(cores::demo::Demo::new()),
         #[cfg(feature = "acp")]
-        Core::Acp(options) => Arc::new(cores::acp::Acp::new(cores::acp::Options {
-            supervisor: supervisor(),
-            ..(**options).clone()
-        })),
+        Core::Acp(options) => Arc::new(cores::acp::Acp::new(supervised(options))),
     };
     Definition {
         name: agent.name.clone(),
@@ -88,10 +85,14 @@ fn definition(agent: &Agent) -> Definition {
     }
 }
 
-/// This very program, also once its file was replaced by a newer one or removed.
+/// The options with this very program as the supervisor, also once its file was replaced by a newer one or
+/// removed.
 #[cfg(feature = "acp")]
-fn supervisor() -> Option<std::path::PathBuf> {
-    cfg!(target_os = "linux").then(|| "/proc/self/exe".into())
+pub(super) fn supervised(options: &cores::acp::Options) -> cores::acp::Options {
+    cores::acp::Options {
+        supervisor: cfg!(target_os = "linux").then(|| "/proc/self/exe".into()),
+        ..options.clone()
+    }
 }
 
 /// An id that is easy to type and hardly used before: the end of a long one, which is the random part.

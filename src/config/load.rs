@@ -30,6 +30,14 @@ pub struct Inputs {
     pub cwd: PathBuf,
 }
 
+impl Inputs {
+    /// Whether a program of that name can be started by an agent that says nothing else; looks at the disk.
+    #[cfg(feature = "acp")]
+    pub fn has_program(&self, name: &str) -> bool {
+        super::program::look_up(name.as_ref(), self.environ.get("PATH"), &self.cwd).is_ok()
+    }
+}
+
 /// Which agents the command line says to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
@@ -174,6 +182,11 @@ fn merge(layers: &[Layer]) -> Result<(Figment, Raw), Error> {
 }
 
 impl Loaded {
+    /// Whether any agent is configured. Without one the demo is served.
+    pub fn has_agents(&self) -> bool {
+        self.find(&["agents"]).is_some()
+    }
+
     /// The value of a key as written, and its source.
     pub(super) fn find(&self, key: &[&str]) -> Option<(&Value, &Source)> {
         let mut value = &self.merged;

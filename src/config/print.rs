@@ -33,7 +33,7 @@ pub fn print(settings: &Settings, loaded: &Loaded) -> String {
     }
     out.push('\n');
     table(&mut out, &[], loaded);
-    if loaded.find(&["agents"]).is_none() {
+    if !loaded.has_agents() {
         out.push_str("\n[agents.demo]\ncore = \"demo\"  # default, as no agent is configured\n");
     }
     out

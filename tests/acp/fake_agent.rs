@@ -1,7 +1,7 @@
 //! An ACP agent that needs no model: it does what its arguments and its prompts say.
 //!
 //! Arguments shape the start: `--mute` (answers nothing), `--exit CODE`, `--version N`, `--auth` (wants a
-//! login), `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
+//! login), `--logins AUTH_METHODS_JSON`, `--logging-in CODE` (says what it sees and ends so), `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
 //! session), `--resume-fails`, `--system-prompt` (takes one), `--modes CURRENT,OTHER,...`, `--options` (offers a
 //! model and an effort), `--set-fails`, `--no-eof` (stays when its input ends), `--banner`, `--alive SOCKET` (holds a connection for
 //! as long as it lives), `--child` (has a child that does the same and never ends by itself), `--far-child` (one in a session of its own), `--family`
@@ -30,6 +30,13 @@ use serde_json::{Value, json};
 const USAGE: &str = "see the head of this program's source";
 
 fn main() {
+    // Before its input is read, whose end would be the end of it.
+    if let Some(code) = env::args().skip_while(|arg| arg != "--logging-in").nth(1) {
+        let folder = env::current_dir().expect("it is there");
+        println!("it logs in, in {}", folder.display());
+        println!("it sees {}", variables().join(","));
+        exit(code.parse().expect(USAGE));
+    }
     let agent = Agent::new(env::args().skip(1).collect());
     let mut alive = agent.value("--alive").map(|socket| {
         let mut stream = UnixStream::connect(socket).expect("somebody listens");
@@ -72,6 +79,17 @@ fn main() {
     }
     agent.serve();
     drop(alive);
+}
+
+/// The names of the variables that it was given.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the agent tells what it was given"
+)]
+fn variables() -> Vec<String> {
+    let mut names: Vec<_> = env::vars().map(|(name, _)| name).collect();
+    names.sort();
+    names
 }
 
 #[expect(clippy::zombie_processes, reason = "it is there to be left behind")]
@@ -150,6 +168,13 @@ impl Agent {
             match method {
                 _ if self.has("--mute") => {}
                 "initialize" => answer(id, &self.initialize()),
+                "authenticate" if message["params"]["methodId"] == "fails" => {
+                    refuse(id, -32603, "nobody came");
+                }
+                "authenticate" => {
+                    eprintln!("open this page: {}", message["params"]["methodId"]);
+                    answer(id, &json!({}));
+                }
                 "session/new" if self.has("--auth") => {
                     refuse(id, -32000, "run /opt/agent/login");
                 }
@@ -194,8 +219,10 @@ impl Agent {
         if self.has("--system-prompt") {
             sessions["systemPrompt"] = json!({});
         }
+        let logins = self.value("--logins").unwrap_or("[]");
         json!({
             "protocolVersion": version,
+            "authMethods": serde_json::from_str::<Value>(logins).expect(USAGE),
             "agentInfo": {"name": "fake", "version": "1"},
             "agentCapabilities": {
                 "loadSession": self.has("--load") || self.has("--load-late"),
@@ -255,13 +282,7 @@ impl Agent {
                     say(session, "agent_message_chunk", &error.to_string());
                 }
                 "env" => {
-                    #[expect(
-                        clippy::disallowed_methods,
-                        reason = "the agent tells what it was given"
-                    )]
-                    let mut names: Vec<_> = env::vars().map(|(name, _)| name).collect();
-                    names.sort();
-                    say(session, "agent_message_chunk", &names.join(","));
+                    say(session, "agent_message_chunk", &variables().join(","));
                 }
                 "cwd" => {
                     let cwd = env::current_dir().expect("there is one");

@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails a test")]
 
 mod daemon;
+mod desk;
+mod doctor;
 mod ending;
 mod keeping;
+mod login;
 mod settings;
 mod speaking;
 mod stage;

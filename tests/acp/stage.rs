@@ -207,7 +207,7 @@ pub(crate) fn program() -> &'static str {
 }
 
 /// Cargo puts examples beside the folder of the tests.
-fn fake_agent() -> PathBuf {
+pub(crate) fn fake_agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let agent = test
         .ancestors()

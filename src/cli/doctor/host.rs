@@ -1,0 +1,58 @@
+//! What serving needs of this machine: an address, a token, folders.
+
+use std::{collections::BTreeSet, fs, io, net::TcpListener};
+
+use super::{Findings, Level};
+use crate::{
+    cli::exit,
+    config::{Inputs, Settings, token},
+};
+
+/// Looks at the address, the token and the folders.
+pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Findings) {
+    let addr = settings.http.addr;
+    let (level, says) = match TcpListener::bind(addr) {
+        Ok(_) => (Level::Ok, format!("{addr} is free")),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            let why = "is taken, by a daemon that runs already or by another program";
+            (Level::Fail, format!("{addr} {why}"))
+        }
+        Err(error) => (Level::Fail, format!("{addr}: {error}")),
+    };
+    findings.add(level, "address", says);
+
+    let (level, says) = token(settings.token.as_ref(), inputs);
+    findings.add(level, "token", says);
+
+    let folders: BTreeSet<_> = settings
+        .agents
+        .iter()
+        .filter_map(|agent| agent.workdir())
+        .collect();
+    for folder in folders {
+        let (level, says) = match fs::metadata(folder) {
+            Ok(data) if data.permissions().readonly() => (Level::Warn, "nobody can write to it"),
+            Ok(_) => (Level::Ok, "it is there"),
+            Err(_) => (Level::Fail, "it cannot be looked at"),
+        };
+        findings.add(level, format!("folder {}", folder.display()), says);
+    }
+}
+
+/// Reads the token, but makes none.
+fn token(source: Option<&token::Source>, inputs: &Inputs) -> (Level, String) {
+    let Some(source) = source else {
+        let why = "none is asked for: whoever reaches the port drives the agents";
+        return (Level::Warn, why.into());
+    };
+    if let token::Source::Generated(path) = source
+        && !path.exists()
+    {
+        let path = path.display();
+        return (Level::Ok, format!("the first start will make {path}"));
+    }
+    match token::obtain(source, &inputs.environ) {
+        Ok(_) => (Level::Ok, source.to_string()),
+        Err(error) => (Level::Fail, exit::failure(&error.into())),
+    }
+}
