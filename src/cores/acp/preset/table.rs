@@ -95,11 +95,13 @@ const CODEX: Preset = Preset {
     sessions: None,
     install: "npm install -g @agentclientprotocol/codex-acp",
     oldest: Some("2.6.0"),
-    login: Some(&["login"]),
+    // `codex login`, run by the program that comes with it; its own `login` fails without a browser.
+    login: Some(&["cli", "login"]),
     limits: &[
         "In workspace-write it changes files of its folder without asking, and asks before it leaves the folder or uses the network; read-only asks for those changes as well.",
         "A refused permission ends its turn as if somebody had stopped it.",
         "Under a model that is not in its own list it begins each turn with a warning, as text.",
+        "Its login waits for a browser on this machine; without one, log in with: codex-acp cli login --device-auth.",
         "A tool of an MCP server that takes longer than 300 seconds fails.",
         "After a cancel it leaves its tool calls without an end.",
     ],
