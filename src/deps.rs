@@ -9,12 +9,15 @@ mod io;
 
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
-use futures_util::future::{BoxFuture, ready};
+use futures_util::future::ready;
 
 pub use self::{
     failure::{Code, TurnError},
     io::{Gone, Signal, TurnIo},
 };
+/// What a core's turn is, see [`Deps::turn`].
+pub use futures_util::future::BoxFuture;
+
 use crate::protocol::{AgentCapabilities, Content, RunAgentInput, TokenUsage};
 pub use crate::state::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::Gone;
+
 /// Makes the codes, so that the list of them all is complete.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -59,6 +61,13 @@ pub struct TurnError {
     message: String,
     hint: Option<String>,
     detail: Option<String>,
+}
+
+/// So that a core that says something to nobody can end with `?`.
+impl From<Gone> for TurnError {
+    fn from(gone: Gone) -> Self {
+        Self::new(Code::Cancelled, gone.to_string())
+    }
 }
 
 impl TurnError {
