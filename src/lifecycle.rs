@@ -122,7 +122,7 @@ mod tests {
 
     fn idle() -> Runtime {
         let deps = Arc::new(Cores::new(Vec::new()));
-        Runtime::new(deps, Options::default(), Env::fixed(0))
+        Runtime::with_env(deps, Options::default(), Env::fixed(0))
     }
 
     /// Stands for a listener that stops when it is told to.

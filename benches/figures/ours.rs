@@ -9,7 +9,6 @@ use agui_serve::{
     cores::{Cores, Definition, demo::Demo},
     deps::AgentName,
     engine::{self, Runtime},
-    env::Env,
     http::{self, Access, Listener, Secret, Shutdown},
 };
 use tokio::task::JoinSet;
@@ -26,7 +25,7 @@ pub(crate) fn serve(servers: &mut JoinSet<()>) -> anyhow::Result<SocketAddr> {
         core: Arc::new(Demo::new()),
     }];
     let deps = Arc::new(Cores::new(agents));
-    let runtime = Runtime::new(deps, engine::Options::default(), Env::system());
+    let runtime = Runtime::new(deps, engine::Options::default());
     let options = http::Options {
         addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         ..http::Options::default()

@@ -41,7 +41,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     let url = listener.url();
     let definitions = settings.agents.iter().map(definition).collect();
     let deps = Arc::new(Cores::new(definitions));
-    let runtime = Runtime::new(deps, settings.engine, env.clone());
+    let runtime = Runtime::with_env(deps, settings.engine, env.clone());
 
     let workers = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

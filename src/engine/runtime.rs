@@ -43,8 +43,13 @@ struct Inner {
 }
 
 impl Runtime {
-    /// Builds the engine over a set of agents.
-    pub fn new(deps: Arc<dyn Deps>, options: Options, env: Env) -> Self {
+    /// Builds the engine over a set of agents. Starts nothing.
+    pub fn new(deps: Arc<dyn Deps>, options: Options) -> Self {
+        Self::with_env(deps, options, Env::system())
+    }
+
+    /// The same with a clock and ids of the caller's, as tests fix them.
+    pub fn with_env(deps: Arc<dyn Deps>, options: Options, env: Env) -> Self {
         let threads = Threads::new(options.limits.max_turns, options.limits.max_threads);
         let budget = Budget::new(options.limits.total_bytes);
         let (turns, shutdown) = (TaskTracker::new(), CancellationToken::new());

@@ -54,7 +54,7 @@ where
         policy,
         ..Options::default()
     };
-    Runtime::new(deps, options, Env::fixed(7))
+    Runtime::with_env(deps, options, Env::fixed(7))
 }
 
 fn input(more: &Value) -> RunAgentInput {
@@ -432,7 +432,7 @@ async fn report_r66_a_reader_that_fell_too_far_behind_is_told_so_and_cut_off() {
         limits,
         ..Options::default()
     };
-    let runtime = Runtime::new(agent.deps(), options, Env::fixed(7));
+    let runtime = Runtime::with_env(agent.deps(), options, Env::fixed(7));
     let mut reader = start(&runtime, &json!({})).unwrap();
     runtime.drain(Duration::from_secs(5)).await;
     let told = reader.next().await.unwrap().concat();

@@ -260,7 +260,7 @@ mod tests {
                 ..Options::default()
             },
             access: Access::Anyone,
-            runtime: Runtime::new(
+            runtime: Runtime::with_env(
                 Arc::new(Unused([agent])),
                 engine::Options::default(),
                 Env::fixed(0),

@@ -43,7 +43,7 @@ pub(crate) fn runtime(demo: Demo) -> Runtime {
         core: Arc::new(demo),
     }]);
     let options = Options::default();
-    Runtime::new(Arc::new(cores), options, Env::fixed(1_700_000_000_000))
+    Runtime::with_env(Arc::new(cores), options, Env::fixed(1_700_000_000_000))
 }
 
 /// All frames of a run, as they would be written to a client.

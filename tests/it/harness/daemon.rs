@@ -190,7 +190,7 @@ impl Builder {
             turns: Arc::clone(&turns),
         };
         let first = deps.agents()[0].name.to_string();
-        let runtime = Runtime::new(Arc::new(deps), self.engine, Env::fixed(1_700_000_000_000));
+        let runtime = Runtime::with_env(Arc::new(deps), self.engine, Env::fixed(1_700_000_000_000));
         let listener = Listener::bind(self.http, self.access).unwrap();
         let hard = CancellationToken::new();
         let soft = hard.child_token();
