@@ -44,8 +44,33 @@
 //!
 //! # Embedding
 //!
-//! [`engine::Runtime::new`] opens no socket; [`http::Listener`] is a separate step. Both take plain
-//! options and know nothing of configuration files.
+//! A Rust program can serve an agent of its own: it implements [`Deps`], which is one method and a list of
+//! names, and hands it to a [`Runtime`], which opens no socket.
+//!
+//! - [`Runtime::listen`] binds one at once and gives a [`Listener`], which tells its address, waits, and
+//!   shuts down without touching runs or state.
+//! - [`Runtime::service`] gives the same routes as a [`Service`], for a server that is there already.
+//! - [`Runtime::close`] is a step of its own and ends everything that runs.
+//!
+//! All of it takes plain options and knows nothing of configuration files; the daemon itself is put together in
+//! the same way. `examples/embed.rs` and `examples/axum.rs` are whole programs.
+//!
+//! ```no_run
+//! # use std::{sync::Arc, time::Duration};
+//! # use agui_serve::{Access, Deps, Runtime, engine, http};
+//! # async fn serve(agents: Arc<dyn Deps>) -> Result<(), Box<dyn std::error::Error>> {
+//! let runtime = Runtime::new(agents, engine::Options::default());
+//! let listener = runtime.listen(http::Options::default(), Access::Anyone)?;
+//! println!("listening on {}", listener.url());
+//! tokio::select! {
+//!     ended = listener.wait() => ended?,
+//!     pressed = tokio::signal::ctrl_c() => pressed?,
+//! }
+//! runtime.close().await;
+//! listener.shutdown(Duration::from_secs(5)).await;
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod cli;
 pub mod config;
@@ -58,3 +83,7 @@ pub mod lifecycle;
 pub mod protocol;
 pub mod state;
 pub mod telemetry;
+
+pub use deps::Deps;
+pub use engine::Runtime;
+pub use http::{Access, Listener, Service};

@@ -14,31 +14,15 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::{
     engine::Runtime,
-    http::{ServeError, Shutdown},
+    http::{Listener, ServeError},
 };
 
-/// Why the daemon ended unasked.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The listener failed.
-    #[error("go on listening")]
-    Listener(#[source] ServeError),
-    /// The listener ended and gave no reason.
-    #[error("go on listening: the listener ended without a reason")]
-    Ended,
-}
-
-/// The two stages, as the listener sees them. The hard one includes the soft one.
-pub fn stages() -> Shutdown {
-    let hard = CancellationToken::new();
-    let soft = hard.child_token();
-    Shutdown { soft, hard }
-}
+/// How long connections have at the end, once the engine has closed their bodies.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// The names of signals that ask the daemon to stop, as they arrive. A terminal that closes
 /// (`SIGHUP`) asks for the same as one on which Ctrl-C is typed.
@@ -60,39 +44,32 @@ pub fn stops() -> io::Result<BoxStream<'static, &'static str>> {
     Ok(stream::select_all(kinds).boxed())
 }
 
-/// Serves until asked to stop, then stops in order. `serving` is the listener: it ends some time
-/// after `stages` have begun, and the sooner the fewer connections are open.
+/// Serves until asked to stop, then stops in order.
 ///
 /// # Errors
 /// The listener ended before it was asked to.
 pub async fn run(
     runtime: &Runtime,
-    serving: impl Future<Output = Result<(), ServeError>>,
+    listener: &Listener,
     stops: impl Stream<Item = &'static str>,
-    stages: &Shutdown,
     grace: Duration,
-) -> Result<(), Error> {
-    let (mut serving, mut stops) = (pin!(serving), pin!(stops));
+) -> Result<(), ServeError> {
+    let mut stops = pin!(stops);
     tokio::select! {
         biased;
         Some(name) = stops.next() => announce(name, runtime.live_turns(), grace),
-        ended = &mut serving => return Err(ended.map_or_else(Error::Listener, |()| Error::Ended)),
+        ended = listener.wait() => return ended,
     }
-
-    let work = async {
-        tokio::select! {
-            biased;
-            Some(name) = stops.next() => info!(signal = name, "stopping at once"),
-            () = runtime.drain(grace) => {}
-        }
-        // It ends when the last core had the time that its agent's policy gives it to stop.
-        runtime.close().await;
-        // Until here whoever came was told that the daemon is draining, and when to come again.
-        stages.hard.cancel();
-    };
-    // The listener goes on meanwhile: it is what carries the streams to their ends. How it ends does
-    // not matter any more.
-    let (_, ()) = tokio::join!(serving, work);
+    // The listener goes on meanwhile: it is what carries the streams to their ends, and whoever comes is told
+    // that the daemon is draining, and when to come again.
+    tokio::select! {
+        biased;
+        Some(name) = stops.next() => info!(signal = name, "stopping at once"),
+        () = runtime.drain(grace) => {}
+    }
+    // It ends when the last core had the time that its agent's policy gives it to stop.
+    runtime.close().await;
+    listener.shutdown(LAST_WRITES).await;
     info!("stopped");
     Ok(())
 }
@@ -113,53 +90,38 @@ fn announce(signal: &str, live: usize, grace: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use std::{error, future, iter, sync::Arc};
+    use std::{net::Ipv4Addr, sync::Arc};
 
     use super::*;
-    use crate::{cores::Cores, engine::Options, env::Env};
+    use crate::{cores::Cores, engine, http};
 
     const HOUR: Duration = Duration::from_hours(1);
 
-    fn idle() -> Runtime {
+    fn idle() -> (Runtime, Listener) {
         let deps = Arc::new(Cores::new(Vec::new()));
-        Runtime::with_env(deps, Options::default(), Env::fixed(0))
-    }
-
-    /// Stands for a listener that stops when it is told to.
-    async fn listening(stages: Shutdown) -> Result<(), ServeError> {
-        stages.soft.cancelled().await;
-        Ok(())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn r22_the_end_of_the_listener_is_a_failure_only_when_nobody_asked_for_it() {
-        let stages = stages();
-        let broken = ServeError::Register(io::Error::other("no socket"));
-        for (end, said) in [(Err(broken), "no socket"), (Ok(()), "without a reason")] {
-            let serving = future::ready(end);
-            let error = run(&idle(), serving, stream::pending(), &stages, HOUR)
-                .await
-                .unwrap_err();
-            let causes = iter::successors(Some(&error as &dyn error::Error), |it| it.source());
-            let all: Vec<_> = causes.map(ToString::to_string).collect();
-            assert!(all.join(": ").contains(said), "{all:?}");
-        }
-        assert!(!stages.soft.is_cancelled());
-
-        let asked = stream::iter(["SIGTERM"]);
-        let serving = listening(stages.clone());
-        let ended = run(&idle(), serving, asked, &stages, HOUR).await;
-        assert!(ended.is_ok());
-        assert!(stages.soft.is_cancelled() && stages.hard.is_cancelled());
+        let runtime = Runtime::new(deps, engine::Options::default());
+        let options = http::Options {
+            addr: (Ipv4Addr::LOCALHOST, 0).into(),
+            ..http::Options::default()
+        };
+        let listener = runtime.listen(options, http::Access::Anyone).unwrap();
+        (runtime, listener)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_daemon_does_not_wait_for_the_grace_period() {
-        let stages = stages();
+    async fn an_idle_daemon_that_is_asked_to_stop_does_not_wait_for_the_grace_period() {
+        let (runtime, listener) = idle();
         let before = tokio::time::Instant::now();
         let asked = stream::iter(["SIGTERM"]).chain(stream::pending());
-        let serving = listening(stages.clone());
-        run(&idle(), serving, asked, &stages, HOUR).await.unwrap();
+        let ended = run(&runtime, &listener, asked, HOUR).await;
+        assert!(ended.is_ok() && listener.wait().await.is_ok());
         assert_eq!(before.elapsed(), Duration::ZERO);
+    }
+    #[tokio::test]
+    async fn r22_a_listener_that_was_shut_down_is_no_failure_and_needs_no_signal() {
+        let (runtime, listener) = idle();
+        listener.shutdown(Duration::ZERO).await;
+        let ended = run(&runtime, &listener, stream::pending(), HOUR).await;
+        assert!(ended.is_ok());
     }
 }

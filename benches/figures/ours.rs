@@ -9,10 +9,9 @@ use agui_serve::{
     cores::{Cores, Definition, demo::Demo},
     deps::AgentName,
     engine::{self, Runtime},
-    http::{self, Access, Listener, Secret, Shutdown},
+    http::{self, Access, Secret},
 };
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 /// What the daemon asks for.
 pub(crate) const TOKEN: &str = "figures";
@@ -30,14 +29,10 @@ pub(crate) fn serve(servers: &mut JoinSet<()>) -> anyhow::Result<SocketAddr> {
         addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         ..http::Options::default()
     };
-    let listener = Listener::bind(options, Access::Token(Secret::new(TOKEN)?))?;
+    let listener = runtime.listen(options, Access::Token(Secret::new(TOKEN)?))?;
     let address = listener.addr();
-    let never = Shutdown {
-        soft: CancellationToken::new(),
-        hard: CancellationToken::new(),
-    };
     servers.spawn(async move {
-        if let Err(error) = listener.serve(runtime, never).await {
+        if let Err(error) = listener.wait().await {
             eprintln!("the listener failed: {error}");
         }
     });

@@ -14,7 +14,7 @@ use crate::{
     cores::{self, Cores, Definition},
     engine::Runtime,
     env::Env,
-    http::{Access, Listener},
+    http::Access,
     lifecycle, telemetry,
 };
 
@@ -36,9 +36,6 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
         .as_ref()
         .map_or(Access::Anyone, |found| Access::Token(found.token.clone()));
 
-    // Before anything is started or shown: a port that is taken is an error and nothing else.
-    let listener = Listener::bind(settings.http, access)?;
-    let url = listener.url();
     let definitions = settings.agents.iter().map(definition).collect();
     let deps = Arc::new(Cores::new(definitions));
     let runtime = Runtime::with_env(deps, settings.engine, env.clone());
@@ -50,8 +47,11 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     workers.block_on(async {
         // A signal that comes while the screen is written is already ours.
         let stops = lifecycle::stops().context("listen for signals")?;
+        // Before anything is started or shown: a port that is taken is an error and nothing else.
+        let listener = runtime.listen(settings.http, access)?;
+        let url = listener.url();
         let screen = Screen {
-            url: &url,
+            url,
             agents: &settings.agents,
             token: token.as_ref(),
             is_terminal: io::stdout().is_terminal(),
@@ -63,9 +63,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
         } else {
             info!(url, "listening, without a token");
         }
-        let stages = lifecycle::stages();
-        let serving = listener.serve(runtime.clone(), stages.clone());
-        lifecycle::run(&runtime, serving, stops, &stages, settings.shutdown_grace).await?;
+        lifecycle::run(&runtime, &listener, stops, settings.shutdown_grace).await?;
         Ok(())
     })
 }

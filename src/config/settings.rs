@@ -192,13 +192,16 @@ fn http_options(loaded: &Loaded, token: Option<&token::Source>) -> Result<http::
     let raw = &loaded.raw;
     Ok(http::Options {
         addr: SocketAddr::new(host(loaded, token)?, raw.port),
-        path: http::BasePath::new(&raw.path).map_err(|why| loaded.refuse(&["path"], why))?,
-        origins: each(&raw.allowed_origins, http::Origin::new)
-            .map_err(|why| loaded.refuse(&["allowed_origins"], why))?,
-        hosts: each(&raw.allowed_hosts, http::HostName::new)
-            .map_err(|why| loaded.refuse(&["allowed_hosts"], why))?,
-        max_body: raw.max_body.0,
-        heartbeat: raw.heartbeat.0,
+        service: http::ServiceOptions {
+            path: http::BasePath::new(&raw.path).map_err(|why| loaded.refuse(&["path"], why))?,
+            origins: each(&raw.allowed_origins, http::Origin::new)
+                .map_err(|why| loaded.refuse(&["allowed_origins"], why))?,
+            hosts: each(&raw.allowed_hosts, http::HostName::new)
+                .map_err(|why| loaded.refuse(&["allowed_hosts"], why))?,
+            max_body: raw.max_body.0,
+            heartbeat: raw.heartbeat.0,
+            ..http::ServiceOptions::default()
+        },
         max_connections: raw.limits.max_connections,
         allow_insecure_bind: raw.allow_insecure_bind,
         ..http::Options::default()

@@ -1,6 +1,15 @@
 //! One connection: HTTP/1.1 over any stream of bytes, from the first request to a close in good order.
 
-use std::{convert::Infallible, future::poll_fn, pin::Pin, time::Duration};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -48,15 +57,22 @@ async fn converse<S>(stream: S, service: Service, rules: &Rules)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let answers = service.clone();
+    let left_unread = Arc::new(AtomicBool::new(false));
+    let is_unread = Arc::clone(&left_unread);
     let mut conn = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(rules.header_timeout)
         .serve_connection(
             TokioIo::new(stream),
             service_fn(move |request| {
-                let answers = answers.clone();
-                Box::pin(async move { Ok::<_, Infallible>(answers.answer(request).await) })
+                let (service, is_unread) = (service.clone(), Arc::clone(&is_unread));
+                Box::pin(async move {
+                    let answered = service.answer(request).await;
+                    if answered.left_unread {
+                        is_unread.store(true, Ordering::Relaxed);
+                    }
+                    Ok::<_, Infallible>(answered.reply)
+                })
             }),
         );
     let early = tokio::select! {
@@ -71,18 +87,21 @@ where
         poll_fn(|cx| conn.poll_without_shutdown(cx)).await
     };
     match result {
-        Ok(()) => close(conn.into_parts().io.into_inner(), &service, &rules.soft).await,
+        Ok(()) => {
+            let stream = conn.into_parts().io.into_inner();
+            close(stream, left_unread.load(Ordering::Relaxed), &rules.soft).await;
+        }
         Err(error) => debug!(%error, "connection ended"),
     }
 }
 
 /// Closes a stream. A socket that is closed with unread bytes is reset, and the reset destroys the
 /// answer on its way to the client; so what a refused client still sends is read and thrown away.
-async fn close<S>(mut stream: S, service: &Service, soft: &CancellationToken)
+async fn close<S>(mut stream: S, left_unread: bool, soft: &CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    if stream.shutdown().await.is_ok() && service.left_unread() {
+    if stream.shutdown().await.is_ok() && left_unread {
         tokio::select! {
             biased;
             () = soft.cancelled() => {}

@@ -13,7 +13,7 @@ use http::{
 };
 
 use super::{
-    Access, Options,
+    Access, ServiceOptions,
     cors::{self, Grant},
     host,
     problem::Problem,
@@ -59,7 +59,7 @@ pub(super) enum Admitted<'a> {
 
 /// Judges a request by its head.
 pub(super) fn admit<'a>(
-    options: &'a Options,
+    options: &'a ServiceOptions,
     access: &Access,
     agents: &'a [Agent],
     head: &'a Parts,

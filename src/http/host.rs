@@ -5,7 +5,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use http::{header::HOST, request::Parts};
+use http::{Version, header::HOST, request::Parts};
 
 use super::problem::Problem;
 
@@ -33,15 +33,17 @@ impl HostName {
     }
 }
 
-/// Checks the names under which a request asks for this daemon, and returns its Host as it came.
+/// Checks the names under which a request asks for this daemon, and returns its Host as it came. From HTTP/2
+/// on, that is the target's (RFC 9113, section 8.3.1).
 pub(super) fn check<'a>(allowed: &[HostName], head: &'a Parts) -> Result<&'a str, Problem> {
-    let mut values = head.headers.get_all(HOST).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Problem::BadHost);
-    };
-    let host = value.to_str().map_err(|_| Problem::BadHost)?;
     // A target in absolute form names a host of its own, which some would believe over the header.
     let target = head.uri.authority().map(http::uri::Authority::as_str);
+    let mut values = head.headers.get_all(HOST).iter();
+    let host = match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().map_err(|_| Problem::BadHost)?,
+        (None, _) if head.version >= Version::HTTP_2 => target.ok_or(Problem::BadHost)?,
+        _ => return Err(Problem::BadHost),
+    };
     for text in [Some(host), target].into_iter().flatten() {
         let (name, _) = split(text).ok_or(Problem::BadHost)?;
         if !is_loopback(name) && !allowed.iter().any(|own| own.0.eq_ignore_ascii_case(name)) {
@@ -146,6 +148,21 @@ mod tests {
         }
         assert_eq!(judge("http://evil.example/agui", &["localhost"]), Err(403));
         assert_eq!(judge("http://localhost:1/agui", &["localhost"]), Ok(()));
+    }
+
+    #[test]
+    fn from_http_2_on_the_target_names_the_host() {
+        for (uri, judged) in [
+            ("https://localhost:8787/agui", Ok("localhost:8787")),
+            ("https://evil.example/agui", Err(403)),
+            ("https://user@localhost/agui", Err(400)),
+            ("/agui", Err(400)),
+        ] {
+            let request = Request::builder().version(Version::HTTP_2).uri(uri);
+            let (head, ()) = request.body(()).unwrap().into_parts();
+            let host = check(&[], &head).map_err(|p| p.status().as_u16());
+            assert_eq!(host, judged, "{uri}");
+        }
     }
 
     #[test]

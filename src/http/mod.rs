@@ -1,4 +1,5 @@
-//! The listener: HTTP/1.1 on one socket, AG-UI routes and nothing else.
+//! The AG-UI routes and nothing else: as a service that any server can mount ([`Service`]), and on a socket
+//! of their own, over HTTP/1.1 ([`Listener`]).
 //!
 //! A request passes the guards in one fixed order, which `guard` decides in a synchronous function:
 //! health routes, Host, Origin, path, method, content type, token, agent, HTTP version. Only then is a
@@ -15,6 +16,7 @@
 //! on a laptop has to refuse), and a refusal has to stay readable for a client that is still sending.
 //! What hyper itself refuses (a request line or header that cannot be parsed) is a bare 400, 414 or 431.
 
+mod accept;
 mod auth;
 mod body;
 mod conn;
@@ -28,12 +30,15 @@ mod path;
 mod problem;
 mod reply;
 mod route;
+mod runtime;
 mod service;
 mod sse;
 
 pub use auth::{Access, BadSecret, Secret};
 pub use cors::{BadOrigin, Origin};
 pub use host::{BadHostName, HostName};
-pub use listener::{BindError, Listener, ServeError, Shutdown};
-pub use options::Options;
+pub use listener::{BindError, Listener, ServeError};
+pub use options::{Options, ServiceOptions};
 pub use path::{BadPath, BasePath};
+pub use reply::ReplyBody;
+pub use service::Service;

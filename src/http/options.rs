@@ -1,4 +1,5 @@
-//! The listener's settings. Who may call is no setting with a default: see [`super::Access`].
+//! The settings: of the routes, wherever they are served, and of the listener, which serves them on a
+//! socket of its own. Who may call is no setting with a default: see [`super::Access`].
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -12,20 +13,10 @@ use super::{BasePath, HostName, Origin};
 pub struct Options {
     /// Where to listen. Port 0 takes a free one.
     pub addr: SocketAddr,
-    /// What every AG-UI route starts with.
-    pub path: BasePath,
-    /// The pages that may call. Empty means that no browser may.
-    pub origins: Vec<Origin>,
-    /// Names that a request's Host may have beside those of the loopback.
-    pub hosts: Vec<HostName>,
-    /// The largest request body, in bytes.
-    pub max_body: usize,
-    /// How long a stream may be silent before it gets a comment. The first comes after a second.
-    pub heartbeat: Duration,
+    /// What is served there.
+    pub service: ServiceOptions,
     /// The longest a connection may take for a request's head, idle time before it included.
     pub header_timeout: Duration,
-    /// The longest a request may take for its body.
-    pub body_timeout: Duration,
     /// How long a client may take nothing of what is sent to it. Milliseconds up to 49 days.
     pub stuck_timeout: Duration,
     /// How many connections may be open at once, unless the system allows the process fewer than twice as
@@ -35,20 +26,45 @@ pub struct Options {
     pub allow_insecure_bind: bool,
 }
 
+/// All settings of the routes but who may call.
+#[derive(Debug, Clone)]
+pub struct ServiceOptions {
+    /// What every AG-UI route starts with.
+    pub path: BasePath,
+    /// The pages that may call. Empty means that no browser may.
+    pub origins: Vec<Origin>,
+    /// Names that a request's Host may have beside those of the loopback.
+    pub hosts: Vec<HostName>,
+    /// The largest request body, in bytes.
+    pub max_body: usize,
+    /// The longest a request may take for its body.
+    pub body_timeout: Duration,
+    /// How long a stream may be silent before it gets a comment. The first comes after a second.
+    pub heartbeat: Duration,
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
+            service: ServiceOptions::default(),
+            header_timeout: Duration::from_secs(30),
+            stuck_timeout: Duration::from_mins(2),
+            max_connections: 4096,
+            allow_insecure_bind: false,
+        }
+    }
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
             path: BasePath::default(),
             origins: Vec::new(),
             hosts: Vec::new(),
             max_body: 32 * 1024 * 1024,
-            heartbeat: Duration::from_secs(15),
-            header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
-            stuck_timeout: Duration::from_mins(2),
-            max_connections: 4096,
-            allow_insecure_bind: false,
+            heartbeat: Duration::from_secs(15),
         }
     }
 }

@@ -1,17 +1,18 @@
 //! One request to one answer: guards, body, engine.
 
 use std::{
+    convert::Infallible,
+    fmt,
     panic::AssertUnwindSafe,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use http::{
-    HeaderValue, Request,
+    HeaderValue, Request, Version,
     header::{ALLOW, CONNECTION},
     request::Parts,
 };
@@ -19,7 +20,7 @@ use http_body::Body;
 use tracing::{Instrument, debug, debug_span, info, warn};
 
 use super::{
-    Access, Options,
+    Access, ServiceOptions,
     body::Inbound,
     cors,
     guard::{self, Admitted},
@@ -35,90 +36,129 @@ use crate::{
     protocol::decode::{self, Warning},
 };
 
-/// What answers on one connection.
+/// The AG-UI routes of a runtime, for any server that takes a hyper or a tower service.
+///
+/// Every guard is in here and works the same wherever the service is mounted: Host, Origin, method, content
+/// type, token, and the limits on a body's size and time. It reads the whole path of a request, the options'
+/// [`path`](ServiceOptions::path) included, so the server must not strip that. What takes a socket to do is the server's
+/// business: a limit on connections and on the time for a request's head, an end for a client that takes
+/// nothing of what is sent, and to read on where a client was refused while it was sending, so that it can
+/// read why ([`Listener`](super::Listener) does all of these). A server that is about to stop first closes the
+/// runtime: that ends the streams in good order.
 #[derive(Clone)]
-pub(super) struct Service {
-    shared: Arc<Shared>,
-    /// Whether a body was left unread, so that the connection has to be closed with care.
-    unread: Arc<AtomicBool>,
+pub struct Service(Arc<Shared>);
+
+struct Shared {
+    options: ServiceOptions,
+    access: Access,
+    runtime: Runtime,
 }
 
-/// What all connections share.
-pub(super) struct Shared {
-    pub(super) options: Options,
-    pub(super) access: Access,
-    pub(super) runtime: Runtime,
+/// What came of a request.
+pub(super) struct Answered {
+    pub(super) reply: Reply,
+    /// Whether the client may still be sending a body that nobody reads, so that the connection has to be
+    /// closed with care.
+    pub(super) left_unread: bool,
 }
 
 impl Service {
-    /// The service of one connection.
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            unread: Arc::default(),
-        }
-    }
-
-    /// Whether the client may still be sending a body that nobody reads.
-    pub(super) fn left_unread(&self) -> bool {
-        self.unread.load(Ordering::Relaxed)
-    }
-
-    /// Answers a request, whatever it is.
-    pub(super) async fn answer<B>(self, request: Request<B>) -> Reply
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
-        let id = self.shared.runtime.env().id("req");
-        let path = clean(request.uri().path(), 200);
-        let span = debug_span!("request", id, method = %request.method(), path);
-        self.respond(request, &id).instrument(span).await
-    }
-
-    async fn respond<B>(&self, request: Request<B>, id: &str) -> Reply
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
-        let (head, body) = request.into_parts();
-        let mut body = Inbound::new(&head.headers, body);
-        let Shared {
+    pub(super) fn new(runtime: Runtime, options: ServiceOptions, access: Access) -> Self {
+        Self(Arc::new(Shared {
             options,
             access,
             runtime,
-            ..
-        } = &*self.shared;
-        let verdict = guard::admit(options, access, runtime.agents(), &head);
+        }))
+    }
+
+    /// Answers a request, whatever it is.
+    pub(super) async fn answer<B>(&self, request: Request<B>) -> Answered
+    where
+        B: Body<Data = Bytes>,
+    {
+        let id = self.0.runtime.env().id("req");
+        let path = clean(request.uri().path(), 200);
+        let span = debug_span!("request", id, method = %request.method(), path);
+        self.0.respond(request, &id).instrument(span).await
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
+    }
+}
+
+impl<B> hyper::service::Service<Request<B>> for Service
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Reply;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Reply, Infallible>>;
+
+    fn call(&self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await.reply) })
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Service
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Reply;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Reply, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        hyper::service::Service::call(self, request)
+    }
+}
+
+impl Shared {
+    async fn respond<B>(&self, request: Request<B>, id: &str) -> Answered
+    where
+        B: Body<Data = Bytes>,
+    {
+        let (head, body) = request.into_parts();
+        let body = pin!(body);
+        let mut body = Inbound::new(&head.headers, body);
+        let verdict = guard::admit(&self.options, &self.access, self.runtime.agents(), &head);
         let served = match verdict.outcome {
             // A panic may leave the body half read, and it is not used again but to be drained.
-            Ok(admitted) => AssertUnwindSafe(self.shared.serve(admitted, &head, &mut body))
+            Ok(admitted) => AssertUnwindSafe(self.serve(admitted, &head, &mut body))
                 .catch_unwind()
                 .await
                 .unwrap_or(Err(Problem::Internal)),
             Err(problem) => Err(problem),
         };
+        let mut left_unread = false;
         let mut reply = match served {
             Ok(reply) => reply,
             Err(problem) => {
                 log(&problem, id);
-                let mut reply = problem.reply(id);
-                if !body.settle().await {
-                    self.unread.store(true, Ordering::Relaxed);
-                    reply
-                        .headers_mut()
-                        .insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                reply
+                left_unread = !body.settle().await;
+                problem.reply(id)
             }
         };
+        // Later versions end a stream of their own and have no such header.
+        if left_unread && head.version <= Version::HTTP_11 {
+            reply
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(grant) = verdict.grant {
             grant.mark(reply.headers_mut());
         }
         debug!(status = reply.status().as_u16(), "answered");
-        reply
+        Answered { reply, left_unread }
     }
-}
 
-impl Shared {
     async fn serve<B>(
         &self,
         admitted: Admitted<'_>,
@@ -142,7 +182,7 @@ impl Shared {
                 Ok(reply::json(&info))
             }
             Admitted::Run { agent, principal } => {
-                let Options {
+                let ServiceOptions {
                     max_body,
                     body_timeout,
                     ..
@@ -196,13 +236,8 @@ fn report(warnings: &[Warning]) {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        convert::Infallible,
-        pin::Pin,
-        task::{Context, Poll},
-    };
+    use std::pin::Pin;
 
-    use futures_util::future::BoxFuture;
     use http::{
         StatusCode,
         header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HOST, ORIGIN},
@@ -215,7 +250,6 @@ mod tests {
     use crate::{
         deps::{Agent, Deps, StopReason, TurnError, TurnIo, TurnRequest},
         engine,
-        env::Env,
         http::Origin,
     };
 
@@ -254,29 +288,24 @@ mod tests {
     #[tokio::test]
     async fn r59_a_panic_is_a_500_that_a_page_can_read_and_says_nothing_of_its_cause() {
         let agent = Agent::new(AgentName::new("demo").unwrap());
-        let service = Service::new(Arc::new(Shared {
-            options: Options {
-                origins: vec![Origin::new(PAGE).unwrap()],
-                ..Options::default()
-            },
-            access: Access::Anyone,
-            runtime: Runtime::with_env(
-                Arc::new(Unused([agent])),
-                engine::Options::default(),
-                Env::fixed(0),
-            ),
-        }));
+        let deps = Arc::new(Unused([agent]));
+        let runtime = Runtime::new(deps, engine::Options::default());
+        let options = ServiceOptions {
+            origins: vec![Origin::new(PAGE).unwrap()],
+            ..ServiceOptions::default()
+        };
+        let service = runtime.service(options, Access::Anyone);
         let request = Request::post("/agui/demo")
             .header(HOST, "localhost")
             .header(ORIGIN, PAGE)
             .header(CONTENT_TYPE, "application/json")
             .body(Explosive)
             .unwrap();
-        let reply = service.clone().answer(request).await;
+        let Answered { reply, left_unread } = service.answer(request).await;
         assert_eq!(reply.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(reply.headers()[ACCESS_CONTROL_ALLOW_ORIGIN], PAGE);
         assert_eq!(reply.headers()[CONNECTION], "close");
-        assert!(service.left_unread());
+        assert!(left_unread);
         let body = reply.into_body().collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["error"]["code"], "internal");

@@ -296,7 +296,7 @@ fn a_program_on_the_command_line_is_served_alone_with_the_policies_that_a_file_h
 fn nothing_but_this_machine_is_served_and_no_browser_unless_it_is_said_by_name() {
     let settings = Maker::new().load().unwrap();
     assert!(settings.http.addr.ip().is_loopback());
-    assert!(settings.http.origins.is_empty());
+    assert!(settings.http.service.origins.is_empty());
 
     let open = || Maker::new().env("AGUI_HOST", "0.0.0.0");
     let key = "AGUI_ALLOW_INSECURE_BIND";
@@ -376,7 +376,7 @@ fn lists_are_written_as_toml_or_with_commas() {
             .env("AGUI_ALLOWED_ORIGINS", text)
             .load()
             .unwrap();
-        assert_eq!(settings.http.origins.len(), 2, "{text}");
+        assert_eq!(settings.http.service.origins.len(), 2, "{text}");
     }
 }
 

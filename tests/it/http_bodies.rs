@@ -98,7 +98,7 @@ async fn r25_a_head_that_does_not_come_closes_the_connection() {
 async fn r25_a_body_that_does_not_come_is_answered_and_starts_nothing() {
     let daemon = Daemon::build()
         .agent("demo", Demo::new())
-        .http(|options| options.body_timeout = Duration::from_millis(50))
+        .http(|options| options.service.body_timeout = Duration::from_millis(50))
         .start();
     let mut client = daemon.connect().await;
     let ask = run(&daemon).header("content-length", "1000");

@@ -12,8 +12,8 @@ pub(crate) fn daemon() -> Daemon {
     Daemon::build()
         .agent("demo", Demo::new())
         .http(|options| {
-            options.origins = vec![Origin::new(PAGE).unwrap()];
-            options.max_body = 1024 * 1024;
+            options.service.origins = vec![Origin::new(PAGE).unwrap()];
+            options.service.max_body = 1024 * 1024;
         })
         .start()
 }

@@ -13,7 +13,7 @@ fn under(path: &str) -> Daemon {
     Daemon::build()
         .agent("demo", Demo::new())
         .agent("second", Demo::new())
-        .http(|options| options.path = BasePath::new(path).unwrap())
+        .http(|options| options.service.path = BasePath::new(path).unwrap())
         .start()
 }
 
@@ -170,7 +170,7 @@ async fn info_describes_the_agents_and_starts_none() {
 async fn an_agents_url_is_that_of_the_requests_host_and_works_as_it_is() {
     let daemon = Daemon::build()
         .agent("demo", Demo::new())
-        .http(|options| options.hosts = vec![HostName::new("agents.example").unwrap()])
+        .http(|options| options.service.hosts = vec![HostName::new("agents.example").unwrap()])
         .start();
     for host in ["localhost:1234", "agents.example", "[::1]:8787"] {
         let ask = daemon
@@ -199,7 +199,7 @@ async fn a_preflight_allows_what_it_asks_for_before_any_token() {
     let page = "http://localhost:3000";
     let daemon = Daemon::build()
         .agent("demo", Demo::new())
-        .http(|options| options.origins = vec![Origin::new(page).unwrap()])
+        .http(|options| options.service.origins = vec![Origin::new(page).unwrap()])
         .start();
     let preflight = |path: &str, method: &str| {
         daemon

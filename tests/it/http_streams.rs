@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    harness::{Daemon, Puppet, Turn, input},
+    harness::{Daemon, Puppet, Turn, input, soon},
     stream_reading::{ending, types},
 };
-use agui_serve::{cores::demo::Demo, deps::StopReason};
+use agui_serve::{cores::demo::Demo, deps::StopReason, engine::Linger};
 
 /// Requirements 9, 50 and 51; field report R61.
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_silent_run_sends_comments_that_are_no_events() {
     let (puppet, mut turns) = Puppet::new();
     let daemon = Daemon::build()
         .agent("demo", puppet)
-        .http(|options| options.heartbeat = Duration::from_millis(20))
+        .http(|options| options.service.heartbeat = Duration::from_millis(20))
         .start();
     let mut stream = daemon.run("go").await;
     let turn = Turn::next(&mut turns).await;
@@ -125,19 +125,44 @@ async fn two_pipelined_runs_are_answered_one_after_the_other() {
     daemon.stop().await;
 }
 
-/// Requirements 21 and 22.
 #[tokio::test]
-async fn stopping_lets_a_stream_end_and_is_a_success() {
-    let (mut daemon, mut stream, turn) = Daemon::puppet().await;
-    daemon.soft.cancel();
-    daemon.closed().await;
-    turn.say("still here").await;
-    stream.until("TEXT_MESSAGE_CONTENT").await;
+async fn r21_stopping_the_listener_lets_a_stream_end_and_the_runtime_go_on() {
+    let (daemon, mut stream, turn) = Daemon::puppet().await;
+    let stopping = daemon.listener.shutdown(Duration::MAX);
+    let watching = async {
+        daemon.closed().await;
+        turn.say("still here").await;
+        stream.until("TEXT_MESSAGE_CONTENT").await;
+        turn.end(Ok(StopReason::EndTurn));
+        stream.until("RUN_FINISHED").await;
+        assert!(stream.next_event().await.is_none());
+        stream.into_client().closed().await;
+    };
+    soon("the listener to end", async {
+        tokio::join!(stopping, watching)
+    })
+    .await;
+    daemon.listener.wait().await.unwrap();
+    assert!(!daemon.runtime.is_draining());
+}
+
+#[tokio::test]
+async fn r21_a_stream_that_the_listener_cuts_is_a_client_that_hung_up() {
+    let (puppet, mut turns) = Puppet::new();
+    let daemon = Daemon::build()
+        .agent("demo", puppet)
+        .engine(|options| options.policy.linger = Linger::Forever)
+        .start();
+    let _stream = daemon.run("go").await;
+    let turn = Turn::next(&mut turns).await;
+    let cut = daemon.listener.shutdown(Duration::ZERO);
+    soon("the listener to end", cut).await;
+    turn.say("nobody reads this, and the policy says to go on")
+        .await;
+    assert!(!turn.io.is_stopped());
+    assert_eq!(daemon.runtime.live_turns(), 1);
     turn.end(Ok(StopReason::EndTurn));
-    stream.until("RUN_FINISHED").await;
-    assert!(stream.next_event().await.is_none());
-    stream.into_client().closed().await;
-    daemon.served().await.unwrap();
+    soon("the turn to end", daemon.runtime.close()).await;
 }
 
 #[tokio::test]

@@ -41,3 +41,13 @@ fn every_exit_code_is_listed() {
         assert!(readme.contains(&format!("| {number} | ")), "{number}");
     }
 }
+
+#[test]
+fn the_agent_of_ones_own_is_the_one_of_the_example() {
+    let readme = read("README.md");
+    let (_, rest) = readme.split_once("```rust\n").unwrap();
+    let (shown, _) = rest.split_once("```\n").unwrap();
+    let example = read("examples/embed.rs");
+    let (_, whole) = example.split_at(example.find("struct ").unwrap());
+    assert_eq!(shown, whole);
+}

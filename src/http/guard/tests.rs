@@ -87,9 +87,9 @@ fn agents() -> Vec<Agent> {
 }
 
 fn judge(head: &Parts, see: impl FnOnce(Verdict<'_>)) {
-    let options = Options {
+    let options = ServiceOptions {
         origins: vec![Origin::new(PAGE).unwrap()],
-        ..Options::default()
+        ..ServiceOptions::default()
     };
     let access = Access::Token(Secret::new("yes").unwrap());
     see(admit(&options, &access, &agents(), head));

@@ -14,27 +14,24 @@ use agui_serve::{
     deps::{Agent, AgentName, Deps, Settings, StopReason, TurnError, TurnIo, TurnRequest},
     engine::{self, Runtime},
     env::Env,
-    http::{self, Access, Listener, Secret, ServeError, Shutdown},
+    http::{self, Access, Listener, Secret},
 };
 use futures_util::future::BoxFuture;
-use tokio::{sync::oneshot, task::yield_now};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::task::yield_now;
 
-use super::{Ask, Client, Puppet, Stream, Turn, input, soon};
+use super::{Ask, Client, PATIENCE, Puppet, Stream, Turn, input, soon};
 
 /// The token of every daemon that has one.
 pub(crate) const TOKEN: &str = "s3cret-token";
 
-/// A running daemon. Dropping it ends its connections and turns; [`Daemon::stop`] also says whether
+/// A running daemon. Dropping it ends its connections; [`Daemon::stop`] also ends its turns, and says whether
 /// that went well.
 pub(crate) struct Daemon {
     pub(crate) addr: SocketAddr,
     pub(crate) url: String,
     pub(crate) runtime: Runtime,
-    pub(crate) soft: CancellationToken,
-    pub(crate) hard: CancellationToken,
+    pub(crate) listener: Listener,
     turns: Arc<AtomicUsize>,
-    served: oneshot::Receiver<Result<(), ServeError>>,
     base: String,
     first: String,
 }
@@ -117,19 +114,12 @@ impl Daemon {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Stops as the daemon does: no new connections, then no turns, then no connections.
-    pub(crate) async fn stop(mut self) {
-        self.soft.cancel();
+    /// Stops as the daemon does: no turns, then no connections.
+    pub(crate) async fn stop(self) {
         soon("the turns to end", self.runtime.close()).await;
-        self.hard.cancel();
-        self.served().await.unwrap();
-    }
-
-    /// Waits for the listener to end.
-    pub(crate) async fn served(&mut self) -> Result<(), ServeError> {
-        soon("the listener to end", &mut self.served)
-            .await
-            .expect("the listener's task did not panic")
+        let ended = self.listener.shutdown(PATIENCE);
+        soon("the listener to end", ended).await;
+        self.listener.wait().await.unwrap();
     }
 
     /// Waits until no connection can be opened any more.
@@ -143,12 +133,6 @@ impl Daemon {
             }
         };
         soon("the port to close", refused).await;
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        self.hard.cancel();
     }
 }
 
@@ -183,7 +167,7 @@ impl Builder {
 
     /// Starts it, with a clock that stands and ids that count.
     pub(crate) fn start(self) -> Daemon {
-        let base = self.http.path.prefix().to_owned();
+        let base = self.http.service.path.prefix().to_owned();
         let turns = Arc::new(AtomicUsize::new(0));
         let deps = Counting {
             cores: Cores::new(self.agents),
@@ -191,30 +175,13 @@ impl Builder {
         };
         let first = deps.agents()[0].name.to_string();
         let runtime = Runtime::with_env(Arc::new(deps), self.engine, Env::fixed(1_700_000_000_000));
-        let listener = Listener::bind(self.http, self.access).unwrap();
-        let hard = CancellationToken::new();
-        let soft = hard.child_token();
-        let (addr, url) = (listener.addr(), listener.url());
-        let serving = listener.serve(
-            runtime.clone(),
-            Shutdown {
-                soft: soft.clone(),
-                hard: hard.clone(),
-            },
-        );
-        let (report, served) = oneshot::channel();
-        TaskTracker::new().spawn(async move {
-            // Nobody may be left to tell, when a test ends without stopping its daemon.
-            let _ = report.send(serving.await);
-        });
+        let listener = runtime.listen(self.http, self.access).unwrap();
         Daemon {
-            addr,
-            url,
+            addr: listener.addr(),
+            url: listener.url().to_owned(),
             runtime,
-            soft,
-            hard,
+            listener,
             turns,
-            served,
             base,
             first,
         }

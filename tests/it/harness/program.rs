@@ -1,6 +1,6 @@
 //! The program itself, as a process with a clean environment and folders of its own.
 
-use std::{net::SocketAddr, process::Stdio};
+use std::{net::SocketAddr, path::Path, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -38,8 +38,20 @@ pub(crate) struct Running {
 impl Program {
     /// The program with these arguments. It knows where its home is, and nothing else of this machine.
     pub(crate) fn new(args: &[&str]) -> Self {
+        Self::at(Path::new(env!("CARGO_BIN_EXE_agui-serve")), args)
+    }
+
+    /// An example of the library, which cargo puts beside the folder of the tests.
+    pub(crate) fn example(name: &str, args: &[&str]) -> Self {
+        let test = std::env::current_exe().unwrap();
+        let path = test.ancestors().nth(2).unwrap().join("examples").join(name);
+        assert!(path.is_file(), "cargo build --example {name}");
+        Self::at(&path, args)
+    }
+
+    fn at(program: &Path, args: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agui-serve"));
+        let mut command = Command::new(program);
         command
             .args(args)
             .current_dir(home.path())
@@ -88,7 +100,7 @@ impl Program {
         let mut child = self.command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut screen = String::new();
-        while !screen.contains("\nlistening on ") {
+        while !screen.lines().any(|line| line.starts_with("listening on ")) {
             let read = soon("the first screen", stdout.read_line(&mut screen)).await;
             if read.unwrap() == 0 {
                 let mut stderr = String::new();
