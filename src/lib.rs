@@ -12,7 +12,7 @@
 //! main  cli  config  lifecycle  telemetry       assemble: settings in, a running daemon out
 //!   │
 //! http           listener, guards, routes, the SSE body; the only floor that knows HTTP statuses
-//!   │
+//!   │            (conformance, beside it, tries whether a core keeps the promises of the seam)
 //! engine         turns, runs, the log and its cursors, the writer; the only floor that makes events
 //!   │
 //! cores          demo, acp: what answers for an agent; each behind a cargo feature
@@ -53,7 +53,8 @@
 //! - [`Runtime::close`] is a step of its own and ends everything that runs.
 //!
 //! All of it takes plain options and knows nothing of configuration files; the daemon itself is put together in
-//! the same way. `examples/embed.rs` and `examples/axum.rs` are whole programs.
+//! the same way. `examples/embed.rs` and `examples/axum.rs` are whole programs, and [`conformance`] tries whether a
+//! `Deps` keeps the promises that [`deps`] asks for.
 //!
 //! ```no_run
 //! # use std::{sync::Arc, time::Duration};
@@ -74,6 +75,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod conformance;
 pub mod cores;
 pub mod deps;
 pub mod engine;

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Each floor and the floors that it may know. Those at the top only assemble.
-const FLOORS: [(&str, &[&str]); 11] = [
+const FLOORS: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("env", &[]),
     ("state", &["protocol"]),
@@ -15,6 +15,7 @@ const FLOORS: [(&str, &[&str]); 11] = [
     ("cores", &["deps", "env", "protocol"]),
     ("engine", &["deps", "env", "protocol", "state"]),
     ("http", &["deps", "engine", "env", "protocol"]),
+    ("conformance", &["deps", "engine", "protocol"]),
     ("telemetry", &[]),
     ("lifecycle", &["engine", "http"]),
     ("config", &["cores", "deps", "engine", "http", "telemetry"]),

@@ -10,6 +10,7 @@ mod config_layers;
 mod config_presets;
 mod config_sample;
 mod config_token;
+mod conformance;
 mod embedding;
 mod harness;
 mod http_bodies;

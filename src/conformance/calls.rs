@@ -1,0 +1,148 @@
+//! What a core owes in what it says: calls whose ids are told apart, and in whose parts there is an order.
+//!
+//! The engine mends what is out of order, so that no client sees it; here it is a finding.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::deps::{CoreEvent, MAX_CALLS, Signal};
+
+/// The calls of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Calls(HashMap<Arc<str>, Progress>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    is_closed: bool,
+    has_result: bool,
+}
+
+impl Calls {
+    /// Takes the next signal, and says what is wrong with it.
+    pub(super) fn step(&mut self, signal: &Signal) -> Result<(), String> {
+        if self.0.len() >= MAX_CALLS.get() {
+            // As many are told apart as the seam promises; of what comes now, some may be one of those.
+            return Ok(());
+        }
+        let event = match signal {
+            Signal::Event(event) => event,
+            Signal::Bind(session) if session.as_str().is_empty() => {
+                return Err("it bound the thread to a session without a name".into());
+            }
+            Signal::Bind(_) => return Ok(()),
+        };
+        match event {
+            CoreEvent::ToolCallOpened { call, .. } => self.open(call),
+            CoreEvent::ToolCallArguments { call, .. } => {
+                self.opened(call, "an argument of the call").map(drop)
+            }
+            CoreEvent::ToolCallClosed { call } => {
+                self.opened(call, "the end of the call")?.is_closed = true;
+                Ok(())
+            }
+            CoreEvent::ToolCallResult { call, .. } => self.result(call),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, call: &Arc<str>) -> Result<(), String> {
+        if self.0.contains_key(call) {
+            return Err(format!(
+                "it opened the call `{call}` twice in one turn, or after its result"
+            ));
+        }
+        self.0.insert(Arc::clone(call), Progress::default());
+        Ok(())
+    }
+
+    /// A call that is open still.
+    fn opened(&mut self, call: &Arc<str>, what: &str) -> Result<&mut Progress, String> {
+        match self.0.get_mut(call) {
+            Some(progress) if !progress.is_closed => Ok(progress),
+            Some(_) => Err(format!("{what} `{call}` came after it was closed")),
+            None => Err(format!("{what} `{call}` came, which was not opened")),
+        }
+    }
+
+    /// A result may stand alone: some agents report a call only once it is over.
+    fn result(&mut self, call: &Arc<str>) -> Result<(), String> {
+        let progress = self.0.entry(Arc::clone(call)).or_default();
+        if progress.has_result {
+            return Err(format!("the call `{call}` has two results"));
+        }
+        *progress = Progress {
+            is_closed: true,
+            has_result: true,
+        };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{deps::SessionRef, protocol::Content};
+
+    fn opened() -> Signal {
+        Signal::Event(CoreEvent::ToolCallOpened {
+            call: "c".into(),
+            name: "tool".into(),
+        })
+    }
+
+    fn argument() -> Signal {
+        Signal::Event(CoreEvent::ToolCallArguments {
+            call: "c".into(),
+            fragment: "{}".into(),
+        })
+    }
+
+    fn closed() -> Signal {
+        Signal::Event(CoreEvent::ToolCallClosed { call: "c".into() })
+    }
+
+    fn result() -> Signal {
+        Signal::Event(CoreEvent::ToolCallResult {
+            call: "c".into(),
+            content: Content::Text("done".into()),
+            failed: false,
+        })
+    }
+
+    #[test]
+    fn what_is_out_of_order_is_said() {
+        let nameless = || Signal::Bind(SessionRef::new(""));
+        for (signals, said) in [
+            (
+                vec![opened(), argument(), argument(), closed(), result()],
+                None,
+            ),
+            (vec![result()], None),
+            (vec![opened(), result()], None),
+            (vec![opened(), opened()], Some("opened the call `c` twice")),
+            (vec![argument()], Some("came, which was not opened")),
+            (vec![closed()], Some("came, which was not opened")),
+            (
+                vec![opened(), closed(), argument()],
+                Some("after it was closed"),
+            ),
+            (
+                vec![opened(), closed(), closed()],
+                Some("after it was closed"),
+            ),
+            (
+                vec![opened(), result(), argument()],
+                Some("after it was closed"),
+            ),
+            (vec![result(), opened()], Some("opened the call `c` twice")),
+            (vec![result(), result()], Some("has two results")),
+            (vec![nameless()], Some("a session without a name")),
+        ] {
+            let mut calls = Calls::default();
+            let judged = signals.iter().try_for_each(|signal| calls.step(signal));
+            match said {
+                None => assert_eq!(judged, Ok(()), "{signals:?}"),
+                Some(said) => assert!(judged.unwrap_err().contains(said), "{signals:?}"),
+            }
+        }
+    }
+}
