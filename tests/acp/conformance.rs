@@ -18,9 +18,11 @@ async fn the_acp_core_conforms() {
         description: None,
         core: Arc::new(Acp::new(stage.options.clone())),
     }]);
-    // Without an echo: every process of this agent gives its sessions the same names, and what two processes say in
-    // sessions of one name is not told apart.
-    let options = conformance::Options::new("say hello", "say wait\nawait-cancel");
+    // Every process of this agent gives its sessions the same names.
+    let options = conformance::Options {
+        echo: Some(|word| format!("say {word}")),
+        ..conformance::Options::new("say hello", "say wait\nawait-cancel")
+    };
     let report = conformance::check(Arc::new(cores), &options).await;
     assert_eq!(report.failures, [], "{report}");
 }

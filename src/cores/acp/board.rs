@@ -1,6 +1,6 @@
 //! Who hears what a program says, by session.
 //!
-//! A turn listens to its session. What is said of a session while no turn listens is kept for the next one,
+//! Sessions are told apart by their process as well: agents may count them anew in each. A turn listens to its session. What is said of a session while no turn listens is kept for the next one,
 //! up to a bound: some agents go on after they have answered a prompt, and what they say then belongs to the
 //! thread all the same. What is said in a sub-agent's session goes to whoever hears its parent.
 
@@ -16,7 +16,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::transport::Room;
+use super::{
+    shelf::{Conversation, Number},
+    transport::Room,
+};
 use crate::deps::TurnIo;
 
 /// How many updates wait for a turn at most.
@@ -90,7 +93,7 @@ pub(super) struct Ear {
 /// What a turn hears. Dropping it is not to listen any more.
 pub(super) struct Hearing {
     board: Arc<Board>,
-    session: String,
+    place: Place,
     inbox: mpsc::Receiver<(Incoming, Option<Room>)>,
 }
 
@@ -100,13 +103,29 @@ pub(super) struct Board {
     lines: Mutex<Lines>,
 }
 
+/// A session in one process.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Place {
+    process: Number,
+    session: String,
+}
+
+/// The board as a process's side of it.
+#[derive(Clone)]
+pub(super) struct Side {
+    pub(super) board: Arc<Board>,
+    pub(super) process: Number,
+}
+
 struct Lines {
     /// Those that are listened to: one for each turn.
-    ears: HashMap<String, Ear>,
-    kept: LruCache<String, Kept>,
+    ears: HashMap<Place, Ear>,
+    kept: LruCache<Place, Kept>,
     bytes: usize,
     /// Sub-agents' sessions with those that they were announced in.
-    parents: LruCache<String, String>,
+    parents: LruCache<Place, Place>,
+    /// In which process each conversation was heard last.
+    homes: LruCache<Conversation, Number>,
 }
 
 impl Default for Lines {
@@ -116,37 +135,97 @@ impl Default for Lines {
             kept: LruCache::new(SESSIONS),
             bytes: 0,
             parents: LruCache::new(SESSIONS),
+            homes: LruCache::new(SESSIONS),
         }
     }
 }
 
 impl Board {
-    /// Begins to listen to a session, for a turn. Answers with what was said of it meanwhile, too.
-    pub(super) fn listen(self: &Arc<Self>, session: &str, io: TurnIo) -> (Hearing, Kept) {
+    /// Begins to listen to a conversation in a process, for a turn. Answers with what was said of it
+    /// meanwhile, too, be it in a process that is gone.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        process: Number,
+        conversation: &Conversation,
+        io: TurnIo,
+    ) -> (Hearing, Kept) {
         let (queue, inbox) = mpsc::channel(QUEUE);
+        let session = conversation.session.clone();
+        let place = Place { process, session };
         let mut lines = self.lines.lock();
-        lines.ears.insert(session.to_owned(), Ear { queue, io });
-        let kept = lines.kept.pop(session).unwrap_or_default();
-        lines.bytes -= kept.bytes;
+        lines.ears.insert(place.clone(), Ear { queue, io });
+        let mut kept = Kept::default();
+        if let Some(before) = lines.homes.put(conversation.clone(), process)
+            && before != process
+        {
+            kept.append(lines.take(&Place {
+                process: before,
+                ..place.clone()
+            }));
+        }
+        kept.append(lines.take(&place));
         drop(lines);
         let hearing = Hearing {
             board: Arc::clone(self),
-            session: session.to_owned(),
+            place,
             inbox,
         };
         (hearing, kept)
     }
 
+    fn keep(&self, place: Option<Place>, incoming: Incoming) {
+        let Some(place) = place else {
+            debug!("what belongs to no session is left out");
+            return;
+        };
+        let mut lines = self.lines.lock();
+        if !lines.kept.contains(&place)
+            && let Some((_, oldest)) = lines.kept.push(place.clone(), Kept::default())
+        {
+            debug!("what an agent said of a session is forgotten");
+            lines.bytes -= oldest.bytes;
+        }
+        let room = KEPT - lines.bytes;
+        if let Some(kept) = lines.kept.get_mut(&place) {
+            let before = kept.bytes;
+            kept.push_within(room, incoming);
+            lines.bytes += kept.bytes - before;
+        }
+    }
+
+    fn hang_up(&self, place: &Place) {
+        self.lines.lock().ears.remove(place);
+    }
+}
+
+impl Side {
+    /// The side of a process that shares its board with no other.
+    pub(super) fn alone() -> Self {
+        Self {
+            board: Arc::default(),
+            process: Number(0),
+        }
+    }
+
     /// Whoever hears what is said with these parameters.
     pub(super) fn ear(&self, params: &Value) -> Option<Ear> {
-        let mut lines = self.lines.lock();
-        let session = lines.owner(params)?;
-        lines.ears.get(&session).cloned()
+        let mut lines = self.board.lines.lock();
+        let place = lines.owner(self.process, params)?;
+        lines.ears.get(&place).cloned()
     }
 
     /// Hands something on to the turn that hears it, or keeps it.
     pub(super) async fn hand_on(&self, incoming: Incoming, room: Option<Room>) {
-        let unheard = match self.ear(incoming.params()) {
+        let (place, ear) = {
+            let mut lines = self.board.lines.lock();
+            let place = lines.owner(self.process, incoming.params());
+            let ear = place
+                .as_ref()
+                .and_then(|place| lines.ears.get(place))
+                .cloned();
+            (place, ear)
+        };
+        let unheard = match ear {
             // It may have stopped listening meanwhile.
             Some(ear) => match ear.queue.send((incoming, room)).await {
                 Ok(()) => return,
@@ -154,50 +233,34 @@ impl Board {
             },
             None => incoming,
         };
-        self.keep(unheard);
-    }
-
-    fn keep(&self, incoming: Incoming) {
-        let mut lines = self.lines.lock();
-        let Some(session) = lines.owner(incoming.params()) else {
-            debug!("what belongs to no session is left out");
-            return;
-        };
-        if !lines.kept.contains(&session)
-            && let Some((_, oldest)) = lines.kept.push(session.clone(), Kept::default())
-        {
-            debug!("what an agent said of a session is forgotten");
-            lines.bytes -= oldest.bytes;
-        }
-        let room = KEPT - lines.bytes;
-        if let Some(kept) = lines.kept.get_mut(&session) {
-            let before = kept.bytes;
-            kept.push_within(room, incoming);
-            lines.bytes += kept.bytes - before;
-        }
-    }
-
-    fn hang_up(&self, session: &str) {
-        self.lines.lock().ears.remove(session);
+        self.board.keep(place, unheard);
     }
 }
 
 impl Lines {
-    /// The session whose turn is to hear something: the one it is about, or the one that is known as the
-    /// root of that. Learns which session is whose.
-    fn owner(&mut self, params: &Value) -> Option<String> {
+    fn take(&mut self, place: &Place) -> Kept {
+        let kept = self.kept.pop(place).unwrap_or_default();
+        self.bytes -= kept.bytes;
+        kept
+    }
+
+    /// The session whose turn is to hear something that a process says: the one it is about, or the one that
+    /// is known as the root of that. Learns which session is whose.
+    fn owner(&mut self, process: Number, params: &Value) -> Option<Place> {
         let session = params["sessionId"].as_str().filter(|id| !id.is_empty())?;
-        let owner = match self.parents.get(session) {
-            Some(parent) => parent.clone(),
-            None => session.to_owned(),
+        let place = |session: &str| Place {
+            process,
+            session: session.to_owned(),
         };
+        let spoken = place(session);
+        let owner = self.parents.get(&spoken).cloned().unwrap_or(spoken);
         let update = &params["update"];
         if update["sessionUpdate"] == "subagent_update"
-            && let Some(child) = update["sessionId"].as_str()
+            && let Some(child) = update["sessionId"].as_str().map(place)
             && child != owner
-            && !self.ears.contains_key(child)
+            && !self.ears.contains_key(&child)
         {
-            self.parents.put(child.to_owned(), owner.clone());
+            self.parents.put(child, owner.clone());
         }
         Some(owner)
     }
@@ -230,7 +293,7 @@ impl Hearing {
 
     /// Stops listening. What was said until now can still be taken; what comes later is kept.
     pub(super) fn stop(&mut self) {
-        self.board.hang_up(&self.session);
+        self.board.hang_up(&self.place);
         self.inbox.close();
     }
 }
@@ -247,6 +310,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::protocol::ThreadId;
 
     fn io() -> TurnIo {
         TurnIo::channel(1, CancellationToken::new()).0
@@ -263,36 +327,56 @@ mod tests {
             .collect()
     }
 
+    fn conversation(session: &str) -> Conversation {
+        Conversation {
+            thread: ThreadId::new("t").unwrap(),
+            session: session.into(),
+        }
+    }
+
+    /// A process's side of a board.
+    fn side(process: u64) -> Side {
+        Side {
+            board: Arc::default(),
+            process: Number(process),
+        }
+    }
+
+    fn listen(side: &Side, session: &str) -> (Hearing, Kept) {
+        side.board
+            .listen(side.process, &conversation(session), io())
+    }
+
     #[tokio::test]
     async fn what_is_said_while_nobody_listens_is_kept_for_the_next_who_does() {
-        let board = Arc::new(Board::default());
-        board.hand_on(said("a", "one"), None).await;
-        board.hand_on(said("b", "other"), None).await;
-        let (mut hearing, kept) = board.listen("a", io());
+        let side = side(1);
+        side.hand_on(said("a", "one"), None).await;
+        side.hand_on(said("b", "other"), None).await;
+        let (mut hearing, kept) = listen(&side, "a");
         assert_eq!(texts(&kept), ["one"]);
-        board.hand_on(said("a", "two"), None).await;
+        side.hand_on(said("a", "two"), None).await;
         hearing.stop();
-        board.hand_on(said("a", "three"), None).await;
+        side.hand_on(said("a", "three"), None).await;
         let (Incoming::Update(two), _) = hearing.next().await.unwrap() else {
             panic!("it was said before");
         };
         assert_eq!(two["update"]["text"], "two");
         assert!(hearing.next().await.is_none());
-        let (_, kept) = board.listen("a", io());
+        let (_, kept) = listen(&side, "a");
         assert_eq!(texts(&kept), ["three"]);
     }
 
     #[tokio::test]
     async fn a_sub_agent_is_heard_by_whoever_hears_the_session_that_has_announced_it() {
-        let board = Arc::new(Board::default());
-        let (mut hearing, _) = board.listen("root", io());
+        let side = side(1);
+        let (mut hearing, _) = listen(&side, "root");
         let announced = |parent: &str, child: &str| {
             let update = json!({"sessionUpdate": "subagent_update", "sessionId": child});
             Incoming::Update(json!({"sessionId": parent, "update": update}))
         };
-        board.hand_on(announced("root", "child"), None).await;
-        board.hand_on(announced("child", "grandchild"), None).await;
-        board.hand_on(said("grandchild", "deep"), None).await;
+        side.hand_on(announced("root", "child"), None).await;
+        side.hand_on(announced("child", "grandchild"), None).await;
+        side.hand_on(said("grandchild", "deep"), None).await;
         let mut heard = Vec::new();
         while let Some((it, _)) = hearing.now() {
             heard.push(it.params()["sessionId"].as_str().unwrap().to_owned());
@@ -302,17 +386,42 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_kept_is_bounded_and_what_is_lost_is_counted() {
-        let board = Arc::new(Board::default());
+        let side = side(1);
         let long = "x".repeat(KEPT / 4);
         for _ in 0..5 {
-            board.hand_on(said("a", &long), None).await;
+            side.hand_on(said("a", &long), None).await;
         }
-        let (_, kept) = board.listen("a", io());
+        let (_, kept) = listen(&side, "a");
         assert_eq!((kept.said.len(), kept.lost), (3, 2));
-        assert_eq!(board.lines.lock().bytes, 0);
+        assert_eq!(side.board.lines.lock().bytes, 0);
         for n in 0..2 * SESSIONS.get() {
-            board.hand_on(said(&n.to_string(), ""), None).await;
+            side.hand_on(said(&n.to_string(), ""), None).await;
         }
-        assert_eq!(board.lines.lock().kept.len(), SESSIONS.get());
+        assert_eq!(side.board.lines.lock().kept.len(), SESSIONS.get());
+    }
+
+    #[tokio::test]
+    async fn processes_that_name_their_sessions_alike_are_told_apart() {
+        let (one, two) = (side(1), side(2));
+        let two = Side {
+            board: Arc::clone(&one.board),
+            ..two
+        };
+        let (_, kept) = listen(&one, "a");
+        assert!(kept.said.is_empty());
+        two.hand_on(said("a", "theirs"), None).await;
+        one.hand_on(said("a", "late"), None).await;
+        let other = Conversation {
+            thread: ThreadId::new("other").unwrap(),
+            ..conversation("a")
+        };
+        let (_, kept) = one.board.listen(Number(2), &other, io());
+        assert_eq!(texts(&kept), ["theirs"]);
+        let (_, kept) = one.board.listen(Number(3), &conversation("a"), io());
+        assert_eq!(
+            texts(&kept),
+            ["late"],
+            "it follows its thread to another process"
+        );
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tracing::{debug, info};
 
 use super::{
-    board::{Board, Ear, Incoming},
+    board::{Ear, Incoming, Side},
     permission::Decision,
     transport::Gate,
 };
@@ -69,11 +69,11 @@ fn untyped(method: &str, params: Value) -> Untyped {
 pub(super) async fn connect<R: Send>(
     channel: Channel,
     gate: Arc<Gate>,
-    board: Arc<Board>,
+    side: Side,
     agent: String,
     main: impl AsyncFnOnce(Peer) -> R,
 ) -> Result<R, sdk::Error> {
-    let asked = Arc::clone(&board);
+    let asked = side.clone();
     Client
         .v1()
         .on_receive_notification(
@@ -81,7 +81,7 @@ pub(super) async fn connect<R: Send>(
                 let room = gate.room();
                 let (method, params) = message.into_parts();
                 if method == "session/update" {
-                    board.hand_on(Incoming::Update(params), Some(room)).await;
+                    side.hand_on(Incoming::Update(params), Some(room)).await;
                 } else {
                     debug!(method, "a notification of the agent is ignored");
                 }

@@ -11,14 +11,15 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    board::Board,
+    board::{Board, Hearing, Kept, Side},
     failure::{End, Explained},
     options::Options,
     settings::Offers,
-    shelf::{Ending, Limits, Number, Shelf, Taken, Verdict},
+    shelf::{Conversation, Ending, Limits, Number, Shelf, Taken, Verdict},
     supervisor,
     worker::{self, Work, Worker},
 };
+use crate::deps::TurnIo;
 
 /// The processes of one agent and one principal.
 pub(super) struct Pool {
@@ -64,21 +65,19 @@ impl Pool {
         }
     }
 
-    /// Who hears what.
-    pub(super) fn board(&self) -> &Arc<Board> {
-        &self.board
-    }
-
-    /// Gets a process for a turn of `session`, if the turn has one already.
+    /// Gets a process for a turn of the conversation `known`, if there is one already.
     ///
     /// # Errors
     /// One had to be started, and could not be.
-    pub(super) async fn lease(self: &Arc<Self>, session: Option<&str>) -> Result<Lease, Explained> {
+    pub(super) async fn lease(
+        self: &Arc<Self>,
+        known: Option<&Conversation>,
+    ) -> Result<Lease, Explained> {
         let Taken {
             number,
             worker,
             until,
-        } = self.shelf.lock().take(session, Worker::is_there);
+        } = self.shelf.lock().take(known, Worker::is_there);
         let place = Place {
             pool: Arc::clone(self),
             number,
@@ -102,7 +101,10 @@ impl Pool {
     ) -> Result<Worker, Explained> {
         let (starting, run) = worker::start(Work {
             options: Arc::clone(&self.options),
-            board: Arc::clone(&self.board),
+            side: Side {
+                board: Arc::clone(&self.board),
+                process: number,
+            },
             closing: self.closing.clone(),
         });
         let pool = Arc::clone(self);
@@ -149,18 +151,24 @@ impl Lease {
         &self.worker
     }
 
+    /// Begins to listen to a conversation. Answers with what was said of it meanwhile, too.
+    pub(super) fn listen(&self, conversation: &Conversation, io: TurnIo) -> (Hearing, Kept) {
+        let Place { pool, number, .. } = &self.place;
+        pool.board.listen(*number, conversation, io)
+    }
+
     /// What a session offers that the process has open.
-    pub(super) fn open_session(&self, session: &str) -> Option<Offers> {
+    pub(super) fn open_session(&self, session: &Conversation) -> Option<Offers> {
         let Place { pool, number, .. } = &self.place;
         pool.shelf.lock().open_session(*number, session)
     }
 
     /// Notes that the process has a session open, and what that offers.
-    pub(super) fn note_session(&self, session: &str, offers: &Offers) {
+    pub(super) fn note_session(&self, session: &Conversation, offers: &Offers) {
         let Place { pool, number, .. } = &self.place;
         pool.shelf
             .lock()
-            .note_session(*number, session, offers.clone());
+            .note_session(*number, session.clone(), offers.clone());
     }
 
     /// What the process has started and is still there. `None` where nobody can tell.

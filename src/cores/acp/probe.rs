@@ -15,7 +15,7 @@ use tokio_util::{
 
 pub use self::about::{About, Login, Terminal, Way};
 use super::{
-    board::Board,
+    board::Side,
     failure::{End, Explained, Failure},
     options::Options,
     process::Manner,
@@ -54,7 +54,7 @@ impl Probe {
         let closing = CancellationToken::new();
         let (starting, run) = worker::start(Work {
             options: Arc::clone(&options),
-            board: Arc::new(Board::default()),
+            side: Side::alone(),
             closing: closing.clone(),
         });
         tasks.spawn(run);

@@ -1,7 +1,7 @@
 //! From a process to an open session: the one that a thread has, by `session/resume` or `session/load`, or else
 //! a new one.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use agent_client_protocol as sdk;
 use serde_json::{Value, json};
@@ -9,13 +9,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{debug, info};
 
 use super::{
-    board::{Board, Hearing, Incoming, Kept},
+    board::{Hearing, Incoming, Kept},
     failure::{Failure, describe, is_closed},
     options::Options,
     pool::Lease,
     settings::Offers,
+    shelf::Conversation,
 };
-use crate::deps::TurnIo;
+use crate::{deps::TurnIo, protocol::ThreadId};
 
 /// An agent may answer `session/load` before it has told the whole history. So much silence means that
 /// it has.
@@ -26,8 +27,8 @@ const REPLAY_LIMIT: Duration = Duration::from_secs(10);
 
 /// An open session.
 pub(super) struct Session {
-    /// The agent's id for it.
-    pub(super) id: String,
+    /// The thread that it is of, and the agent's id for it.
+    pub(super) conversation: Conversation,
     /// How it came to be open.
     pub(super) origin: Origin,
     /// What can be chosen in it.
@@ -52,7 +53,7 @@ pub(super) enum Origin {
 /// Where and how sessions are opened.
 pub(super) struct Opening<'a> {
     pub(super) lease: &'a Lease,
-    pub(super) board: &'a Arc<Board>,
+    pub(super) thread: &'a ThreadId,
     pub(super) io: &'a TurnIo,
     pub(super) options: &'a Options,
 }
@@ -82,30 +83,30 @@ impl Way {
 }
 
 impl Opening<'_> {
-    /// Opens the session `known`, or else a new one.
+    /// Opens the conversation `known`, or else a new one.
     ///
     /// # Errors
     /// Any [`Failure`] but [`Failure::Unavailable`].
-    pub(super) async fn open(&self, known: Option<&str>) -> Result<Session, Failure> {
+    pub(super) async fn open(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
         let patience = self.options.start_timeout;
         timeout(patience, self.open_patiently(known))
             .await
             .unwrap_or_else(|_| Err(Failure::Handshake(format!("no session in {patience:?}"))))
     }
 
-    async fn open_patiently(&self, known: Option<&str>) -> Result<Session, Failure> {
-        let Some(id) = known else {
+    async fn open_patiently(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
+        let Some(known) = known else {
             return self.open_new(Origin::New, Kept::default()).await;
         };
-        let (hearing, kept) = self.board.listen(id, self.io.clone());
+        let (hearing, kept) = self.lease.listen(known, self.io.clone());
         let mut session = Session {
-            id: id.to_owned(),
+            conversation: known.clone(),
             origin: Origin::Known,
             offers: Offers::default(),
             hearing,
             kept,
         };
-        if let Some(offers) = self.lease.open_session(id) {
+        if let Some(offers) = self.lease.open_session(known) {
             session.offers = offers;
             return Ok(session);
         }
@@ -123,13 +124,17 @@ impl Opening<'_> {
         let shown = answer.map_err(|error| Failure::of_answer(&error))?;
         let id = shown["sessionId"].as_str().filter(|id| !id.is_empty());
         let id = id.ok_or_else(|| Failure::Agent("the new session has no id".into()))?;
-        let (hearing, more) = self.board.listen(id, self.io.clone());
+        let conversation = Conversation {
+            thread: self.thread.clone(),
+            session: id.to_owned(),
+        };
+        let (hearing, more) = self.lease.listen(&conversation, self.io.clone());
         kept.append(more);
         let mut offers = Offers::default();
         offers.read(&shown);
-        self.lease.note_session(id, &offers);
+        self.lease.note_session(&conversation, &offers);
         Ok(Session {
-            id: id.to_owned(),
+            conversation,
             origin,
             offers,
             hearing,
@@ -143,14 +148,17 @@ impl Opening<'_> {
         let worker = self.lease.worker();
         for way in Way::of(&worker.hello.capabilities) {
             let method = way.method();
-            let answer = worker.peer.request(method, self.params(Some(&session.id)));
+            let answer = worker
+                .peer
+                .request(method, self.params(Some(&session.conversation.session)));
             match session.forget_until(answer).await {
                 Ok(shown) => {
                     if way == Way::Load {
                         session.forget_history().await;
                     }
                     session.offers.read(&shown);
-                    self.lease.note_session(&session.id, &session.offers);
+                    self.lease
+                        .note_session(&session.conversation, &session.offers);
                     return Ok(true);
                 }
                 Err(error) if is_closed(&error) || error.code == sdk::ErrorCode::AUTH_REQUIRED => {

@@ -10,6 +10,7 @@ use lru::LruCache;
 use tokio::{sync::watch, time::Instant};
 
 use super::process::Manner;
+use crate::protocol::ThreadId;
 
 /// Of how many sessions it is known that a process has them open. Another one is opened again.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
@@ -33,8 +34,17 @@ pub(super) struct Limits {
 }
 
 /// The number of a process, unique on its shelf.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Number(u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Number(pub(super) u64);
+
+/// A thread's session. Agents may name sessions of two processes alike, so that the name alone says little.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Conversation {
+    /// The thread.
+    pub(super) thread: ThreadId,
+    /// The agent's id of the session.
+    pub(super) session: String,
+}
 
 struct Place<W, S> {
     number: Number,
@@ -45,7 +55,7 @@ struct Place<W, S> {
     /// Whether it ends once no turn uses it.
     retired: bool,
     /// What it has open, the latest used first.
-    sessions: LruCache<String, S>,
+    sessions: LruCache<Conversation, S>,
     /// When it ends if no turn uses it until then.
     until: watch::Sender<Option<Instant>>,
 }
@@ -83,9 +93,13 @@ impl<W, S: Clone> Shelf<W, S> {
         }
     }
 
-    /// Takes a process for a turn of `session`, if it has one already. Only those are used that are usable.
-    pub(super) fn take(&mut self, session: Option<&str>, usable: impl Fn(&W) -> bool) -> Taken<W> {
-        let index = self.find(session, usable).unwrap_or_else(|| self.add());
+    /// Takes a process for a turn of a conversation, if there is one already. Only those are used that are usable.
+    pub(super) fn take(
+        &mut self,
+        known: Option<&Conversation>,
+        usable: impl Fn(&W) -> bool,
+    ) -> Taken<W> {
+        let index = self.find(known, usable).unwrap_or_else(|| self.add());
         let place = &mut self.places[index];
         place.users += 1;
         place.until.send_replace(None);
@@ -96,7 +110,7 @@ impl<W, S: Clone> Shelf<W, S> {
         }
     }
 
-    fn find(&self, session: Option<&str>, usable: impl Fn(&W) -> bool) -> Option<usize> {
+    fn find(&self, known: Option<&Conversation>, usable: impl Fn(&W) -> bool) -> Option<usize> {
         if self.limits.kept == 0 {
             return None;
         }
@@ -109,7 +123,7 @@ impl<W, S: Clone> Shelf<W, S> {
                 .enumerate()
                 .filter(|(_, place)| is_usable(place))
         };
-        let has_open = |place: &Place<W, S>| session.is_some_and(|it| place.sessions.contains(it));
+        let has_open = |place: &Place<W, S>| known.is_some_and(|it| place.sessions.contains(it));
         if let Some((index, _)) = ready().find(|(_, place)| has_open(place)) {
             return Some(index);
         }
@@ -143,14 +157,14 @@ impl<W, S: Clone> Shelf<W, S> {
     }
 
     /// What is known of a session that a process has open.
-    pub(super) fn open_session(&mut self, number: Number, session: &str) -> Option<S> {
+    pub(super) fn open_session(&mut self, number: Number, session: &Conversation) -> Option<S> {
         self.place(number)?.sessions.get(session).cloned()
     }
 
     /// Notes that a process has a session open, and what is known of it.
-    pub(super) fn note_session(&mut self, number: Number, session: &str, known: S) {
+    pub(super) fn note_session(&mut self, number: Number, session: Conversation, known: S) {
         if let Some(place) = self.place(number) {
-            place.sessions.put(session.to_owned(), known);
+            place.sessions.put(session, known);
         }
     }
 
@@ -236,13 +250,21 @@ mod tests {
         })
     }
 
+    fn conversation(session: &str) -> Conversation {
+        Conversation {
+            thread: ThreadId::new("t").unwrap(),
+            session: session.into(),
+        }
+    }
+
     /// Takes a process, and makes it ready under that name if it is new.
     fn take(
         shelf: &mut Shelf<&'static str, ()>,
         session: Option<&str>,
         new: &'static str,
     ) -> (Number, &'static str) {
-        let taken = shelf.take(session, |_| true);
+        let known = session.map(conversation);
+        let taken = shelf.take(known.as_ref(), |_| true);
         let worker = taken.worker.unwrap_or_else(|| {
             let worker = Arc::new(new);
             shelf.fill(taken.number, &worker);
@@ -268,9 +290,9 @@ mod tests {
         let (a, _) = take(&mut shelf, None, "first");
         let (b, name) = take(&mut shelf, None, "second");
         assert_eq!(name, "second", "the first is used");
-        shelf.note_session(a, "session", ());
-        assert!(shelf.open_session(a, "session").is_some());
-        assert!(shelf.open_session(b, "session").is_none());
+        shelf.note_session(a, conversation("session"), ());
+        assert!(shelf.open_session(a, &conversation("session")).is_some());
+        assert!(shelf.open_session(b, &conversation("session")).is_none());
         assert!(back(&mut shelf, a).is_empty() && back(&mut shelf, b).is_empty());
         assert_eq!(take(&mut shelf, Some("session"), "new").1, "first");
         assert_eq!(
@@ -312,7 +334,7 @@ mod tests {
         });
         let [a, b, c] = ["one", "two", "three"].map(|new| {
             let (number, name) = take(&mut shelf, None, new);
-            shelf.note_session(number, new, ());
+            shelf.note_session(number, conversation(new), ());
             assert_eq!(name, new, "each has as many sessions as it may");
             number
         });

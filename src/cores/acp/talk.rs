@@ -13,6 +13,7 @@ use super::{
     prompt::{Prompt, Takes, instructions_block},
     session::{Origin, Session, takes_instructions},
     settings::{Offers, Step},
+    shelf::Conversation,
     translate::Translator,
     turn::{Halt, Turn},
     usage,
@@ -24,7 +25,7 @@ use crate::deps::{CoreEvent, Gone, SettingKind, StopReason};
 pub(super) struct Talk<'a> {
     turn: &'a Turn,
     peer: Peer,
-    id: String,
+    conversation: Conversation,
     takes: Takes,
     /// Whether the prompt has to tell the agent its instructions.
     is_to_be_instructed: bool,
@@ -44,7 +45,7 @@ impl<'a> Talk<'a> {
         session: Session,
     ) -> Result<Self, Halt> {
         let Session {
-            id,
+            conversation,
             origin,
             offers,
             hearing,
@@ -54,8 +55,8 @@ impl<'a> Talk<'a> {
         let mut talk = Self {
             turn,
             peer: worker.peer.clone(),
-            translator: Translator::new(&id, &worker.workdir.to_string_lossy()),
-            id,
+            translator: Translator::new(&conversation.session, &worker.workdir.to_string_lossy()),
+            conversation,
             takes: Takes::of(capabilities),
             is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
             offers,
@@ -67,9 +68,9 @@ impl<'a> Talk<'a> {
         Ok(talk)
     }
 
-    /// The agent's id of the session.
-    pub(super) fn session(&self) -> &str {
-        &self.id
+    /// The thread, and the agent's id of the session.
+    pub(super) fn conversation(&self) -> &Conversation {
+        &self.conversation
     }
 
     /// What can be chosen in the session.
@@ -98,7 +99,9 @@ impl<'a> Talk<'a> {
         let Turn {
             options, request, ..
         } = self.turn;
-        let plan = self.offers.plan(&self.id, &request.wishes, &options.set);
+        let plan = self
+            .offers
+            .plan(&self.conversation.session, &request.wishes, &options.set);
         for (kind, value) in plan.missing {
             let (agent, setting) = (&options.name, kind.as_str());
             warn!(agent, setting, value, "the agent does not offer this");
@@ -180,7 +183,7 @@ impl<'a> Talk<'a> {
             let value = json!({"skipped": prompt.skipped});
             self.notice("attachments_skipped", value).await?;
         }
-        let params = json!({"sessionId": self.id, "prompt": prompt.blocks});
+        let params = json!({"sessionId": self.conversation.session, "prompt": prompt.blocks});
         let answer = self.ask("session/prompt", params).await?;
         // An answer never overtakes an update, but both can be there at once. What comes later is for the
         // next turn.
@@ -224,7 +227,7 @@ impl<'a> Talk<'a> {
     async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Gone> {
         self.was_refused |= matches!(incoming, Incoming::Asked(_));
         let has_changed = match &incoming {
-            Incoming::Update(params) if params["sessionId"] == self.id => {
+            Incoming::Update(params) if params["sessionId"] == self.conversation.session => {
                 let before = self.offers.clone();
                 self.offers.read(&params["update"]);
                 self.offers != before

@@ -12,7 +12,7 @@ use super::{
     options::Options,
     pool::{Lease, Pool},
     session::{Opening, Origin},
-    shelf::Verdict,
+    shelf::{Conversation, Verdict},
     talk::Talk,
 };
 use crate::deps::{CoreEvent, Gone, SessionRef, Settings, StopReason, TurnIo, TurnRequest};
@@ -61,7 +61,11 @@ impl Turn {
     /// # Errors
     /// What went wrong, with the end of the process where that explains it.
     pub(super) async fn run(self) -> Result<StopReason, Explained> {
-        let known = self.request.session.as_ref().map(SessionRef::as_str);
+        let known = self.request.session.as_ref().map(|session| Conversation {
+            thread: self.request.input.thread_id.clone(),
+            session: session.as_str().to_owned(),
+        });
+        let known = known.as_ref();
         let mut lease = tokio::select! {
             biased;
             () = self.io.stopped() => return Ok(StopReason::Cancelled),
@@ -91,22 +95,24 @@ impl Turn {
     }
 
     /// Opens the session and brings it to where it should be.
-    async fn open(&self, lease: &Lease, known: Option<&str>) -> Result<Talk<'_>, Halt> {
+    async fn open(&self, lease: &Lease, known: Option<&Conversation>) -> Result<Talk<'_>, Halt> {
         let opening = Opening {
             lease,
-            board: self.pool.board(),
+            thread: &self.request.input.thread_id,
             io: &self.io,
             options: &self.options,
         };
         let session = opening.open(known).await?;
-        self.io.bind(SessionRef::new(&session.id)).await?;
+        let id = &session.conversation.session;
+        self.io.bind(SessionRef::new(id)).await?;
         if session.origin == Origin::Replacement {
-            let value = json!({"session": session.id, "previous": known});
+            let previous = known.map(|known| &known.session);
+            let value = json!({"session": id, "previous": previous});
             let replaced = CoreEvent::notice("session_replaced", value);
             self.io.emit(replaced).await?;
         }
         let talk = Talk::begin(self, lease.worker(), session).await?;
-        lease.note_session(talk.session(), talk.offers());
+        lease.note_session(talk.conversation(), talk.offers());
         Ok(talk)
     }
 
@@ -119,7 +125,7 @@ impl Turn {
     ) -> (Result<StopReason, Halt>, Verdict) {
         let before = Before::look(lease).await;
         lease.set_verdict(Verdict::Stuck);
-        let cancel = json!({"sessionId": talk.session()});
+        let cancel = json!({"sessionId": talk.conversation().session});
         let peer = lease.worker().peer.clone();
         let stop = async {
             self.io.stopped().await;
@@ -131,7 +137,7 @@ impl Turn {
             () = stop => Met::NotAtAll,
             ended = talk.prompt() => Met::Ended(ended),
         };
-        lease.note_session(talk.session(), talk.offers());
+        lease.note_session(talk.conversation(), talk.offers());
         match met {
             Met::NotAtAll => {
                 let agent = &self.options.name;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{
-    board::Board,
+    board::Side,
     client::{self, Peer},
     failure::{End, Explained, Failure, describe},
     options::Options,
@@ -64,7 +64,7 @@ struct Orders {
 /// What a worker's task needs.
 pub(super) struct Work {
     pub(super) options: Arc<Options>,
-    pub(super) board: Arc<Board>,
+    pub(super) side: Side,
     /// Ends the worker, gently.
     pub(super) closing: CancellationToken,
 }
@@ -128,7 +128,7 @@ pub(super) fn start(work: Work) -> (Starting, impl Future<Output = ()> + Send + 
 type Said = oneshot::Sender<Result<Worker, Explained>>;
 
 async fn run(work: Work, orders: Orders, said: Said) {
-    let Work { options, board, .. } = work;
+    let Work { options, side, .. } = work;
     let started = async {
         let workdir = absolute(&options).await?;
         let (process, pipes) = Process::start(&options, &workdir)?;
@@ -149,7 +149,7 @@ async fn run(work: Work, orders: Orders, said: Said) {
     let conversation = client::connect(
         theirs,
         Arc::clone(&gate),
-        board,
+        side,
         options.name.clone(),
         async |peer| {
             let hello = timeout(options.start_timeout, initialize(&peer, &options));
