@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes ready what the JavaScript tests need: Node 20 or newer, and the packages of every folder beside a
-# lock file. Installs only what is missing or has changed, so a second run needs no network.
+# Makes ready what the JavaScript tests need: Node 20 or newer, and the packages of the clients and of one agent
+# (`setup.sh copilot`, which is the default) or of every agent (`setup.sh '*'`). Installs only what is missing or
+# has changed, so a second run needs no network.
 #
 # A Node that had to be installed here is in tests/clients/.tools/node_modules/.bin, which belongs in front
 # of PATH for the tests themselves.
@@ -10,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tools=$here/.tools
 PATH=$tools/node_modules/.bin:$PATH
 oldest=20
+agents=${1:-copilot}
 
 has_npm() { command -v node >/dev/null && command -v npm >/dev/null; }
 is_new_enough() { [ "$(node --print 'process.versions.node.split(".")[0]')" -ge "$oldest" ]; }
@@ -26,7 +28,7 @@ if ! is_new_enough; then
 fi
 echo "setup: node $(node --version), npm $(npm --version)"
 
-for lock in "$here"/*/package-lock.json "$here"/../agents/*/package-lock.json; do
+for lock in "$here"/*/package-lock.json "$here"/../agents/$agents/package-lock.json; do
     folder=$(cd "$(dirname "$lock")" && pwd)
     name=${folder#"$(dirname "$here")"/}
     stamp=$folder/node_modules/.installed-lock
