@@ -27,7 +27,7 @@ export async function setUp(name, program, runner) {
   mkdirSync(workdir);
   writeFileSync(join(workdir, "note.txt"), "the note says hello\n");
   const model = await startModelServer();
-  const { command, args, env } = prepare(join(dir, "home"), model.port);
+  const { command, args, env } = prepare(join(dir, "home"), model.port, { mayEdit: true });
   const secret = randomUUID();
   const agent = { name, command, args, workdir, env: { ...env, [MARK]: secret } };
   const bench = new Bench({ program: realpathSync(program), runner, tools, dir, workdir, model, agent, mark: `${MARK}=${secret}` });

@@ -5,8 +5,9 @@
 //
 // Each [[call]] ends one model response. Which response is due follows from the number of tool results
 // that came after the prompt, so the server keeps no memory of conversations. [[slow:MS]] sets the pause
-// before every later word, thought and call. A tool may be named by its ending (`*read_file`). Arguments must not contain
-// "]]".
+// before every later word, thought and call. A tool may be named by its ending (`*read_file`). Arguments are an object,
+// or a string for a tool that takes free text, and must not contain "]]". A request that offers no tools, such as
+// the one for a conversation's title, gets no calls.
 
 const DIRECTIVE = /\[\[(think|say|call|slow):([\s\S]*?)\]\]/g;
 
@@ -16,11 +17,11 @@ export function hasScript(text) {
 }
 
 /**
- * The steps of response number `index` of the script in `text`: `{kind: "think" | "say", text, pause}` in
- * order, and at most one `{kind: "call", name, args, pause}`, which is then the last. `tools` are the names the
- * agent offered.
+ * The steps of response number `due` of the script in `text`: `{index, kind: "think" | "say", text, pause}` in
+ * order, and at most one `{index, kind: "call", name, args, pause}`, which is then the last. `tools` are the
+ * names the agent offered.
  */
-export function responseSteps(text, index, tools) {
+export function responseSteps(text, due, tools) {
   const responses = [[]];
   let pause = 0;
   for (const [, kind, body] of text.matchAll(DIRECTIVE)) {
@@ -34,7 +35,9 @@ export function responseSteps(text, index, tools) {
       steps.push({ kind, text: body, pause });
     }
   }
-  return responses[Math.min(index, responses.length - 1)];
+  return responses[Math.min(due, responses.length - 1)]
+    .filter(({ kind }) => kind !== "call" || tools.length > 0)
+    .map((step, index) => ({ ...step, index }));
 }
 
 /** Words with the blanks after them, so that the pieces joined are the text again. */

@@ -1,5 +1,5 @@
 // A model server for real agents that needs no model: it plays the script in the user's prompt (see
-// model-script.mjs) over the wires in model-wires.mjs, and records what it was asked.
+// model-script.mjs) over the wires in model-wires/, and records what it was asked.
 //
 // As a program it prints its port as the first line of standard output and serves until it is ended:
 //   node model-server.mjs [PORT]
@@ -13,10 +13,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { responseSteps, words } from "./model-script.mjs";
-import { chat, gemini } from "./model-wires.mjs";
+import { chat } from "./model-wires/chat.mjs";
+import { gemini } from "./model-wires/gemini.mjs";
+import { messages } from "./model-wires/messages.mjs";
+import { responses } from "./model-wires/responses.mjs";
 
 const KEPT_RECORDS = 500;
-const WIRES = [gemini, chat];
+// How each model protocol reads a request (`read`: the script, the tool results after it, the tools offered)
+// and writes an answer: the events before the first step, of one piece of a step, after the last, or all at once.
+const WIRES = [gemini, chat, messages, responses];
 
 /**
  * Serves on loopback and resolves once bound, to `{port, requests, events, close}`. `requests` are the
@@ -78,24 +83,28 @@ async function stream(response, wire, steps, record, events) {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   response.flushHeaders();
   const send = (value) => {
-    response.write(`data: ${JSON.stringify(value)}\n\n`);
+    const event = value.type === undefined ? "" : `event: ${value.type}\n`;
+    response.write(`${event}data: ${JSON.stringify(value)}\n\n`);
     if (++record.chunks === 1) events.emit("change", record);
   };
+  wire.start(record.id).forEach(send);
   for (const step of steps) {
-    const pieces = step.kind === "say" ? words(step.text).map((text) => ({ ...step, text })) : [step];
-    for (const piece of pieces) {
+    const pieces = step.kind === "say" ? words(step.text) : [step.text];
+    for (const [at, text] of pieces.entries()) {
       if (step.pause > 0) await pause(step.pause);
       if (response.destroyed) return;
-      send(wire.step(piece, record.id));
+      const piece = { ...step, text, whole: step.text, first: at === 0, last: at === pieces.length - 1 };
+      wire.step(piece, record.id).forEach(send);
     }
   }
-  wire.end(steps).forEach(send);
+  wire.end(steps, record.id).forEach(send);
   response.end(wire.done);
 }
 
 /** The few calls beside the model itself that an agent makes. */
 function otherAnswer(path) {
   if (path.endsWith(":countTokens")) return [200, { totalTokens: 11 }];
+  if (path.endsWith("/count_tokens")) return [200, { input_tokens: 11 }];
   if (path.endsWith("/models")) return [200, { object: "list", data: [{ id: "mock", object: "model" }] }];
   return [404, { error: { code: 404, message: `nothing is served at ${path}` } }];
 }

@@ -11,18 +11,22 @@ export const tools = {
   read: (path) => ["view", { path }],
   /** Runs a command, for which the agent asks permission. */
   shell: (command) => ["bash", { command, description: "run a command" }],
+  /** Replaces a text in a file. */
+  edit: (path, before, after) => ["edit", { path, old_str: before, new_str: after }],
+  /** Writes a file that is not there yet. */
+  create: (path, text) => ["create", { path, file_text: text }],
 };
 
 /**
  * Writes the agent's home below `dir` and returns `{command, args, env}`, where `env` is the whole
- * environment that the agent needs.
+ * environment that the agent needs. Only with `mayEdit` it changes files without asking.
  */
-export function prepare(dir, modelPort) {
+export function prepare(dir, modelPort, { mayEdit }) {
   mkdirSync(dir, { recursive: true });
   return {
     command: process.execPath,
     // The one command that needs no permission: a test of what is left behind has to start something.
-    args: [LOADER, "--acp", "--allow-tool", "shell(sleep:*)"],
+    args: [LOADER, "--acp", "--allow-tool", "shell(sleep:*)", ...(mayEdit ? ["--allow-tool", "write"] : [])],
     env: {
       HOME: dir,
       PATH: process.env.PATH,
