@@ -38,10 +38,10 @@ test-clients:
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
 	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/agents/run.mjs copilot
 
-# Every real agent that there is a recipe for. Some take minutes to start and stop so often.
+# Every real agent that there is a recipe for: 1.7 GB of them, and some take minutes to start and stop so often.
 test-agents:
 	$(CARGO) build
-	./tests/clients/setup.sh
+	./tests/clients/setup.sh '*'
 	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/agents/run.mjs
 
 bench:

@@ -6,8 +6,10 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { within } from "../clients/report.mjs";
+import { parseBody } from "../clients/wire.mjs";
 import { startDaemon, stopDaemon } from "./daemon.mjs";
 import { startModelServer } from "./model-server.mjs";
 import { marked, untilMarked } from "./processes.mjs";
@@ -16,23 +18,24 @@ import { marked, untilMarked } from "./processes.mjs";
 const BUSY_WITHIN = 60_000;
 /** How long a process may take to go once nothing needs it any more. */
 const GONE_WITHIN = 10_000;
+/** A command that runs until it is ended, and that no agent refuses, as some do a long sleep. */
+const WAITING = "tail -f note.txt";
+const BUSY_PAUSE = 100;
 const MARK = "AGUI_TEST_MARK";
-const SLOW = `[[slow:200]][[say:${"word ".repeat(200).trim()}]]`;
+const SLOW = "[[slow:200]]";
 
-/** Writes the agent's home, starts the model and the daemon, and resolves to the bench. */
+/** Writes the agent's home, starts the model, and resolves to the bench, whose daemon has yet to be started. */
 export async function setUp(name, program, runner) {
-  const { prepare, tools } = await import(`./${name}/recipe.mjs`);
+  const recipe = await import(`./${name}/recipe.mjs`);
   const dir = mkdtempSync(join(tmpdir(), `agui-${name}-`));
   const workdir = join(dir, "work");
   mkdirSync(workdir);
   writeFileSync(join(workdir, "note.txt"), "the note says hello\n");
   const model = await startModelServer();
-  const { command, args, env } = prepare(join(dir, "home"), model.port, { mayEdit: true });
+  const { command, args, env } = recipe.prepare(join(dir, "home"), model.port, { mayEdit: true });
   const secret = randomUUID();
   const agent = { name, command, args, workdir, env: { ...env, [MARK]: secret } };
-  const bench = new Bench({ program: realpathSync(program), runner, tools, dir, workdir, model, agent, mark: `${MARK}=${secret}` });
-  await bench.startDaemon();
-  return bench;
+  return new Bench({ program: realpathSync(program), runner, recipe, dir, workdir, model, agent, mark: `${MARK}=${secret}` });
 }
 
 class Bench {
@@ -42,9 +45,10 @@ class Bench {
     Object.assign(this, parts);
   }
 
-  async startDaemon() {
-    this.daemon?.child.kill("SIGKILL");
-    this.daemon = await startDaemon(this.program, join(this.dir, "daemon"), this.agent, this.token);
+  /** Starts a daemon in place of the one before, with `settings` for its agent. */
+  async startDaemon(settings) {
+    if (this.daemon) await stopDaemon(this.daemon);
+    this.daemon = await startDaemon(this.program, join(this.dir, "daemon"), this.agent, settings, this.token);
   }
 
   async tearDown() {
@@ -59,15 +63,53 @@ class Bench {
     return this.runner.newAgent(this.daemon.url, this.token);
   }
 
-  /** The script of a call of one of the agent's tools, `read` or `shell`. */
-  call(tool, argument) {
-    const [name, args] = this.tools[tool](argument);
+  /** Posts a run on a thread without a client; resolves to the response. */
+  post(threadId, messages) {
+    return fetch(this.daemon.url, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${this.token}` },
+      body: JSON.stringify({ threadId, runId: randomUUID(), messages, state: {}, tools: [], context: [], forwardedProps: {} }),
+    });
+  }
+
+  /** Runs on a thread as soon as the daemon is done with the run before; resolves to the events. */
+  async whenFree(threadId, messages) {
+    const deadline = Date.now() + GONE_WITHIN;
+    for (;;) {
+      const response = await this.post(threadId, messages);
+      if (response.status === 200) return parseBody(await response.text());
+      const refusal = await response.text();
+      if (response.status !== 409 || Date.now() > deadline) throw new Error(`${response.status}: ${refusal}`);
+      await pause(BUSY_PAUSE);
+    }
+  }
+
+  /** The script of a call of one of the tools in the agent's recipe. */
+  call(tool, ...values) {
+    const [name, args] = this.recipe.tools[tool](...values);
     return `[[call:${name} ${JSON.stringify(args)}]]`;
   }
 
-  /** The newest request for which the model played a script with this text. */
+  /** The newest request for which the model played a script with this text; those without tools are for titles. */
   modelCall(text) {
-    return this.model.requests.findLast(({ script }) => script.includes(text));
+    return this.model.requests.findLast(({ script, tools }) => script.includes(text) && tools.length > 0);
+  }
+
+  /** How often the daemon has started the agent and has not ended it yet: each time with a supervisor. */
+  supervised() {
+    return marked(this.mark).filter(({ program }) => program === this.program).length;
+  }
+
+  /** The ids of the agent's processes, the oldest first. */
+  processes() {
+    return marked(this.mark).filter(({ program }) => program !== this.program).map(({ pid }) => pid);
+  }
+
+  /** What the assistant said to a client, message by message, without what the agent says of itself. */
+  texts({ messages }) {
+    const { chatter } = this.recipe;
+    const texts = messages.filter(({ role, content }) => role === "assistant" && content).map(({ content }) => content);
+    return texts.filter((text) => !chatter?.test(text));
   }
 
   /** Resolves when the model's answer to that request is over, by its end or because the agent hung up. */
@@ -78,12 +120,12 @@ class Bench {
     await within(GONE_WITHIN, "end of the model's stream", end());
   }
 
-  /** Starts a run that streams text for long; resolves to `{run}` once the text arrives. */
-  async startSlowRun(client) {
-    this.runner.ask(client, SLOW);
+  /** Starts a run that says a word for long; resolves to `{run}` once the first arrives. */
+  async startSlowRun(client, word = "word") {
+    this.runner.ask(client, `${SLOW}[[say:${`${word} `.repeat(300).trim()}]]`);
     let run;
     const text = new Promise((heard) => {
-      run = this.runner.start(client, heard);
+      run = this.runner.start(client, ({ event }) => event.delta.includes(word) && heard());
     });
     await within(BUSY_WITHIN, "text from the agent", Promise.race([text, endsTooEarly(run)]));
     return { run };
@@ -98,24 +140,29 @@ class Bench {
   }
 
   commandScript() {
-    return `${this.call("shell", "sleep 300")}[[say:Awake.]]`;
+    const tool = "unasked" in this.recipe.tools ? "unasked" : "shell";
+    return `${this.call(tool, WAITING)}[[say:Awake.]]`;
   }
 
   async commandRuns() {
-    const runs = (found) => found.some(({ command }) => command === "sleep 300");
+    const runs = (found) => found.some(({ command }) => command === WAITING);
     await untilMarked(this.mark, BUSY_WITHIN, "the command was not started", runs);
   }
 
   /** Kills one process of the agent; `pick` chooses among them, the oldest first. */
   killOne(pick) {
-    const { pid } = pick(marked(this.mark).filter(({ program }) => program !== this.program));
-    process.kill(pid, "SIGKILL");
+    process.kill(pick(this.processes()), "SIGKILL");
   }
 
   /** Resolves when no process of the agent is left, nor one that it has started. */
   async nothingLeft() {
     await untilMarked(this.mark, GONE_WITHIN, "left behind", (found) => found.length === 0);
   }
+}
+
+/** What a user says. */
+export function message(content) {
+  return { id: randomUUID(), role: "user", content };
 }
 
 async function endsTooEarly(run) {

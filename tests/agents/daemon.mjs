@@ -13,13 +13,14 @@ const STOP_TIMEOUT = 15_000;
 const KEPT_LINES = 40;
 
 /**
- * Starts `program` on a free port with `agent` (`{name, command, args, env, workdir}`) as its only agent,
- * and resolves to `{url, child, exited, log}` once it has printed where it serves. `dir` becomes its home.
+ * Starts `program` on a free port with `agent` (`{name, command, args, env, workdir}`) as its only agent and
+ * `settings` for it, and resolves to `{url, child, exited, log}` once it has printed where it serves. `dir`
+ * becomes its home.
  */
-export async function startDaemon(program, dir, agent, token) {
+export async function startDaemon(program, dir, agent, settings, token) {
   mkdirSync(dir, { recursive: true });
   const config = join(dir, "agui.toml");
-  writeFileSync(config, configOf(agent));
+  writeFileSync(config, configOf(agent, settings));
   const child = spawn(program, ["--port", "0", "--config", config], {
     cwd: dir,
     env: { PATH: process.env.PATH, HOME: dir, AGUI_TOKEN: token },
@@ -50,17 +51,15 @@ export function stopDaemon(daemon, signal = "SIGTERM") {
   return within(STOP_TIMEOUT, "end of the daemon", daemon.exited);
 }
 
-function configOf({ name, command, args, env, workdir }) {
-  // A JSON string is a TOML basic string, and a JSON array of strings is a TOML array.
-  const pairs = Object.entries(env).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+function configOf({ name, command, args, env, workdir }, settings) {
+  // JSON is TOML where it is a string, a number, or an array of such.
+  const lines = (table) => Object.entries(table).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return [
     'shutdown_grace = "1s"',
     `[agents.${name}]`,
-    'core = "acp"',
-    `command = ${JSON.stringify(command)}`,
-    `args = ${JSON.stringify(args)}`,
-    `workdir = ${JSON.stringify(workdir)}`,
-    `env = { ${pairs.join(", ")} }`,
+    // The preset of that name knows the mode in which the agent asks.
+    ...lines({ preset: name, command, args, workdir, ...settings }),
+    `env = { ${lines(env).join(", ")} }`,
     "",
   ].join("\n");
 }

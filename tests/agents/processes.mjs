@@ -5,6 +5,8 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 const LOOK_AGAIN = 25;
+/** Where the time of the start is in /proc/PID/stat, after the name. */
+const STARTED = 19;
 
 /** Every process below `root`. */
 export function below(root) {
@@ -34,15 +36,17 @@ export async function untilMarked(mark, milliseconds, what, accept) {
   }
 }
 
-/** `{pid, parent, group, session, program, command}` of everything that runs, the oldest first. */
+/** `{pid, parent, group, session, started, program, command}` of everything that runs, the oldest first. */
 function processes() {
   return readdirSync("/proc").filter((entry) => /^\d+$/.test(entry)).flatMap((entry) => {
     const stat = read(entry, "stat");
     if (stat === "") return [];
-    const [, parent, group, session] = stat.replace(/^.*\) /s, "").split(" ").map(Number);
+    const fields = stat.replace(/^.*\) /s, "").split(" ").map(Number);
+    const [, parent, group, session] = fields;
     const command = read(entry, "cmdline").split("\0").join(" ").trim();
-    return [{ pid: Number(entry), parent, group, session, program: programOf(entry), command }];
-  });
+    const started = fields[STARTED];
+    return [{ pid: Number(entry), parent, group, session, started, program: programOf(entry), command }];
+  }).sort((one, other) => one.started - other.started || one.pid - other.pid);
 }
 
 function programOf(pid) {

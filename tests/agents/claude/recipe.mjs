@@ -9,8 +9,8 @@ import { newerNode } from "../node24/path.mjs";
 /** The mode in which it asks the user: without it, it decides by itself. */
 export const askingMode = "default";
 
-/** A command that runs for long: it refuses a long sleep. */
-export const waiting = "tail -f /dev/null";
+/** Which of its processes does the work, by age: there is a younger one that waits for work. */
+export const worker = 1;
 
 /** The tools that the tests call, in this agent's words. */
 export const tools = {

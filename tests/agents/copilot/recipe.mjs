@@ -26,7 +26,7 @@ export function prepare(dir, modelPort, { mayEdit }) {
   return {
     command: process.execPath,
     // The one command that needs no permission: a test of what is left behind has to start something.
-    args: [LOADER, "--acp", "--allow-tool", "shell(sleep:*)", ...(mayEdit ? ["--allow-tool", "write"] : [])],
+    args: [LOADER, "--acp", "--allow-tool", "shell(tail:*)", ...(mayEdit ? ["--allow-tool", "write"] : [])],
     env: {
       HOME: dir,
       PATH: process.env.PATH,

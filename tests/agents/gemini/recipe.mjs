@@ -14,9 +14,9 @@ const SETTINGS = {
 };
 
 /** The one command that needs no permission: a test of what is left behind has to start something. */
-const SLEEP = `[[rule]]
+const TAIL = `[[rule]]
 toolName = "run_shell_command"
-commandPrefix = "sleep"
+commandPrefix = "tail"
 decision = "allow"
 priority = 500
 `;
@@ -53,7 +53,7 @@ export function prepare(dir, modelPort, { mayEdit }) {
   mkdirSync(join(config, "policies"), { recursive: true });
   writeFileSync(join(config, "settings.json"), JSON.stringify(SETTINGS, null, 2));
   // The setting `tools.allowed` would do, but it denies every other command where a policy leaves it asked for.
-  const rules = [SLEEP, ...(mayEdit ? [EDITS] : [])];
+  const rules = [TAIL, ...(mayEdit ? [EDITS] : [])];
   writeFileSync(join(config, "policies", "tests.toml"), rules.join("\n"));
   return {
     command: process.execPath,

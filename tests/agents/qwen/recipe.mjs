@@ -9,6 +9,9 @@ import { newerNode } from "../node24/path.mjs";
 /** The mode in which it asks the user: without it, a model decides. */
 export const askingMode = "default";
 
+/** What is left of it when one of its processes dies ends the turn as cancelled, before it goes too. */
+export const endsTurnsInOrder = true;
+
 /** The tools that the tests call, in this agent's words. */
 export const tools = {
   /** Reads a file without asking anybody. */
@@ -29,7 +32,7 @@ export function prepare(dir, modelPort, { mayEdit }) {
   const config = join(dir, ".qwen");
   mkdirSync(config, { recursive: true });
   // The one command that needs no permission: a test of what is left behind has to start something.
-  const allow = ["Bash(sleep *)", ...(mayEdit ? ["Edit", "Write"] : [])];
+  const allow = ["Bash(tail *)", ...(mayEdit ? ["Edit", "Write"] : [])];
   writeFileSync(join(config, "settings.json"), JSON.stringify({
     security: { auth: { selectedType: "openai" } },
     tools: { toolSearch: { enabled: false } },
