@@ -1,7 +1,7 @@
 //! What an agent says, and what it is told.
 
 use agui_serve::{
-    deps::{CoreEvent, SessionRef, Signal, StopReason},
+    deps::{Code, CoreEvent, SessionRef, Signal, StopReason},
     protocol::{Content, ContextEntry, Part, PartKind, Source},
 };
 
@@ -81,6 +81,8 @@ async fn an_agent_that_gives_up_because_it_was_refused_something_was_not_stopped
     let ask = r#"ask {"toolCallId":"c","title":"rm x","kind":"execute"}"#;
     let (outcome, _) = Stage::new(&[], &[ask, "stop cancelled"]).play().await;
     assert_eq!(outcome.unwrap(), StopReason::Refusal);
+    let (outcome, _) = Stage::new(&[], &["stop cancelled"]).play().await;
+    assert_eq!(outcome.unwrap_err().code(), Code::AgentError);
 }
 
 #[tokio::test]

@@ -199,11 +199,19 @@ impl<'a> Talk<'a> {
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
             self.emit(spent).await?;
         }
-        Ok(match stop_reason(answer)? {
-            // Some agents call it so when they give up because they were refused something.
-            StopReason::Cancelled if self.was_refused => StopReason::Refusal,
-            reason => reason,
-        })
+        match stop_reason(answer)? {
+            StopReason::Cancelled if !self.turn.io.is_stopped() => self.gave_up(),
+            reason => Ok(reason),
+        }
+    }
+
+    /// What it means that the agent calls its turn cancelled, which nobody has asked for. Some do so when they
+    /// give up because they were refused something, others when something of theirs has crashed.
+    fn gave_up(&self) -> Result<StopReason, Halt> {
+        if self.was_refused {
+            return Ok(StopReason::Refusal);
+        }
+        Err(Failure::Agent("it has cancelled the turn by itself".into()).into())
     }
 
     /// Asks the agent for something, and passes on what it says until it answers.

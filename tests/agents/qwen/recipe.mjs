@@ -9,9 +9,6 @@ import { newerNode } from "../node24/path.mjs";
 /** The mode in which it asks the user: without it, a model decides. */
 export const askingMode = "default";
 
-/** What is left of it when one of its processes dies ends the turn as cancelled, before it goes too. */
-export const endsTurnsInOrder = true;
-
 /** The tools that the tests call, in this agent's words. */
 export const tools = {
   /** Reads a file without asking anybody. */
