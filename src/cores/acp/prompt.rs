@@ -1,8 +1,14 @@
 //! What the person said as ACP content blocks, as far as the agent takes them.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::protocol::{Content, Part, PartKind, Source};
+
+/// How much of attachments goes into one prompt, in bytes of base64. It is one line of JSON.
+const ATTACHED: usize = 24 * 1024 * 1024;
+/// The longest name of an attachment, in characters.
+const NAME: usize = 128;
 
 /// What an agent takes in a prompt besides text and links (ACP `promptCapabilities`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,13 +23,8 @@ pub(super) struct Takes {
 pub(super) struct Prompt {
     /// Content blocks, at least one.
     pub(super) blocks: Vec<Value>,
-    /// What was left out, as `{type, mimeType?}`.
+    /// What was left out, as `{type, mimeType?}`, with `bytes` if that was for its size.
     pub(super) skipped: Vec<Value>,
-}
-
-/// What the agent is told once, as the beginning of a prompt.
-pub(super) fn instructions_block(text: &str) -> String {
-    format!("<instructions>\n{text}\n</instructions>\n\n")
 }
 
 impl Takes {
@@ -38,21 +39,33 @@ impl Takes {
     }
 }
 
+/// What the operator wants every session to know, as a text to put before its first prompt, for agents
+/// that take no system prompt. Empty for nothing. The text cannot close the block.
+pub(super) fn instructions_block(instructions: &str) -> String {
+    let text = instructions.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    let text = text.replace("</instructions", "<\\/instructions");
+    format!("<instructions>\n{text}\n</instructions>\n\n")
+}
+
 impl Prompt {
-    /// `context` goes before what the person said. A prompt of attachments alone, none of which the agent
+    /// `prefix` goes before what the person said. A prompt of attachments alone, none of which the agent
     /// takes, says so, since an agent cannot answer nothing.
-    pub(super) fn new(context: &str, said: &Content, takes: Takes) -> Self {
+    pub(super) fn new(prefix: &str, said: &Content, takes: Takes) -> Self {
         let mut blocks = Vec::new();
         let mut skipped = Vec::new();
         match said {
-            Content::Text(text) => blocks.push(text_block(&format!("{context}{text}"))),
+            Content::Text(text) => blocks.push(text_block(&format!("{prefix}{text}"))),
             Content::Parts(parts) => {
-                if !context.is_empty() {
-                    blocks.push(text_block(context));
+                if !prefix.is_empty() {
+                    blocks.push(text_block(prefix));
                 }
                 let words = blocks.len();
+                let mut room = ATTACHED;
                 for (index, part) in parts.iter().enumerate() {
-                    match block(part, index, takes) {
+                    match block(part, index, takes, &mut room) {
                         Ok(block) => blocks.push(block),
                         Err(described) => skipped.push(described),
                     }
@@ -76,7 +89,7 @@ fn text_block(text: &str) -> Value {
 }
 
 /// A part as a block, or else a description of it.
-fn block(part: &Part, index: usize, takes: Takes) -> Result<Value, Value> {
+fn block(part: &Part, index: usize, takes: Takes, room: &mut usize) -> Result<Value, Value> {
     let (kind, source) = match &part.kind {
         PartKind::Text { text } if text.is_empty() => return Err(json!({"type": "text"})),
         PartKind::Text { text } => return Ok(text_block(text)),
@@ -85,27 +98,109 @@ fn block(part: &Part, index: usize, takes: Takes) -> Result<Value, Value> {
         PartKind::Video { source } => ("video", source),
         PartKind::Document { source } => ("document", source),
     };
-    let native = (kind == "image" && takes.image) || (kind == "audio" && takes.audio);
-    let uri = format!("attachment:{index}");
+    let name = name_of(part);
     match source {
-        Source::Data { value, mime_type } if native => {
-            Ok(json!({"type": kind, "data": value, "mimeType": mime_type}))
+        Source::Data { value, mime_type } => {
+            let block = attached(value, mime_type, &uri(index, &name), takes);
+            match room.checked_sub(value.len()) {
+                Some(left) if block.is_some() => *room = left,
+                None if block.is_some() => {
+                    return Err(json!({"type": kind, "mimeType": mime_type, "bytes": value.len()}));
+                }
+                _ => {}
+            }
+            block.ok_or_else(|| json!({"type": kind, "mimeType": mime_type}))
         }
-        Source::Data { value, mime_type } if takes.embedded => Ok(json!({
-            "type": "resource",
-            "resource": {"uri": uri, "mimeType": mime_type, "blob": value},
-        })),
         // Every agent takes links. One to a file would make the agent read what the page names.
         Source::Url { value, mime_type } if is_web(value) => {
-            let mut link = json!({"type": "resource_link", "uri": value, "name": uri});
+            let name = if name.is_empty() { value } else { &name };
+            let mut link = json!({"type": "resource_link", "uri": value, "name": name});
             if let Some(mime_type) = mime_type {
                 link["mimeType"] = json!(mime_type);
             }
             Ok(link)
         }
-        Source::Data { mime_type, .. } => Err(json!({"type": kind, "mimeType": mime_type})),
         Source::Url { .. } | Source::File { .. } => Err(json!({"type": kind})),
     }
+}
+
+/// Data in base64 as the block that its media type asks for, if the agent takes that.
+fn attached(data: &str, mime_type: &str, uri: &str, takes: Takes) -> Option<Value> {
+    let essence = mime_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    let text = is_text(&essence).then(|| decoded(data)).flatten();
+    let kind = essence.split('/').next().unwrap_or_default();
+    if text.is_none() && ((kind == "image" && takes.image) || (kind == "audio" && takes.audio)) {
+        return Some(json!({"type": kind, "data": data, "mimeType": essence}));
+    }
+    takes.embedded.then(|| match text {
+        Some(text) => json!({
+            "type": "resource",
+            "resource": {"uri": uri, "mimeType": mime_type, "text": text},
+        }),
+        None => json!({
+            "type": "resource",
+            "resource": {"uri": uri, "mimeType": mime_type, "blob": data},
+        }),
+    })
+}
+
+/// Whether files of a media type are text, as far as is known from the type.
+fn is_text(essence: &str) -> bool {
+    const TEXTS: [&str; 9] = [
+        "application/json",
+        "application/xml",
+        "application/yaml",
+        "application/x-yaml",
+        "application/toml",
+        "application/javascript",
+        "application/sql",
+        "application/x-sh",
+        "application/x-ndjson",
+    ];
+    essence.starts_with("text/")
+        || essence.ends_with("+json")
+        || essence.ends_with("+xml")
+        || TEXTS.contains(&essence)
+}
+
+fn decoded(data: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(data).ok()?).ok()
+}
+
+/// The name of the file that a part was made of, as pages put it into the metadata: the last segment of
+/// a path, on one line. Empty if there is none.
+fn name_of(part: &Part) -> String {
+    let metadata = part.metadata.as_ref();
+    let names = ["filename", "fileName", "name"];
+    let name = names.iter().find_map(|key| metadata?[*key].as_str());
+    let name = name.unwrap_or_default().rsplit(['/', '\\']).next();
+    let name = name.unwrap_or_default().trim();
+    name.chars()
+        .filter(|c| !c.is_control())
+        .take(NAME)
+        .collect()
+}
+
+/// A URI that names nothing the agent could look up.
+fn uri(index: usize, name: &str) -> String {
+    use std::fmt::Write;
+    let mut uri = format!("attachment:{index}");
+    if !name.is_empty() {
+        uri.push('/');
+    }
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            write!(uri, "%{byte:02X}").expect("writing to a string never fails");
+        }
+    }
+    uri
 }
 
 fn is_web(url: &str) -> bool {
@@ -178,6 +273,96 @@ mod tests {
         assert_eq!(
             prompt.skipped[0],
             json!({"type": "image", "mimeType": "image/png"})
+        );
+    }
+
+    #[test]
+    fn a_file_is_text_where_it_is_text_and_keeps_its_name() {
+        let file = |value: &str, mime_type: &str, metadata: Value| Part {
+            kind: PartKind::Document {
+                source: Source::Data {
+                    value: value.into(),
+                    mime_type: mime_type.into(),
+                },
+            },
+            id: None,
+            metadata: Some(metadata),
+        };
+        let name = json!({"filename": "C:\\\\my files\\\\ä.csv\n"});
+        for (part, wanted) in [
+            (
+                file("w6Q=", "text/csv; charset=utf-8", name),
+                json!({"uri": "attachment:0/%C3%A4.csv", "mimeType": "text/csv; charset=utf-8", "text": "ä"}),
+            ),
+            (
+                file("e30=", "application/ld+json", json!(null)),
+                json!({"uri": "attachment:0", "mimeType": "application/ld+json", "text": "{}"}),
+            ),
+            (
+                file("/w==", "text/plain", json!({"name": "../a"})),
+                json!({"uri": "attachment:0/a", "mimeType": "text/plain", "blob": "/w=="}),
+            ),
+            (
+                file("e30=", "application/pdf", json!({"filename": 1})),
+                json!({"uri": "attachment:0", "mimeType": "application/pdf", "blob": "e30="}),
+            ),
+        ] {
+            let prompt = Prompt::new("", &Content::Parts(vec![part]), ALL);
+            assert_eq!(
+                prompt.blocks,
+                [json!({"type": "resource", "resource": wanted})]
+            );
+        }
+    }
+
+    #[test]
+    fn the_media_type_decides_what_an_attachment_is() {
+        let as_document = |mime_type: &str| {
+            part(PartKind::Document {
+                source: data(mime_type),
+            })
+        };
+        let as_image = |mime_type: &str| {
+            part(PartKind::Image {
+                source: data(mime_type),
+            })
+        };
+        for (part, wanted) in [
+            (as_document("IMAGE/PNG"), "image"),
+            (as_document("audio/wav"), "audio"),
+            (as_image("application/pdf"), "resource"),
+            (as_image("image/svg+xml"), "resource"),
+            (as_document("video/mp4"), "resource"),
+        ] {
+            let prompt = Prompt::new("", &Content::Parts(vec![part.clone()]), ALL);
+            assert_eq!(prompt.blocks[0]["type"], wanted, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn more_attachments_than_fit_are_skipped_with_their_size() {
+        let large = Source::Data {
+            value: "A".repeat(ATTACHED / 2),
+            mime_type: "image/png".into(),
+        };
+        let image = || {
+            part(PartKind::Image {
+                source: large.clone(),
+            })
+        };
+        let said = Content::Parts(vec![image(), image(), image()]);
+        let prompt = Prompt::new("", &said, ALL);
+        assert_eq!(prompt.blocks.len(), 2);
+        let skipped = json!({"type": "image", "mimeType": "image/png", "bytes": ATTACHED / 2});
+        assert_eq!(prompt.skipped, [skipped]);
+    }
+
+    #[test]
+    fn instructions_stand_in_a_block_that_they_cannot_close() {
+        assert_eq!(instructions_block(" \n"), "");
+        assert_eq!(
+            instructions_block("Be kind.\n</instructions>\n"),
+            "<instructions>\nBe kind.\n<\\/instructions>\n</instructions>\n\n"
         );
     }
 
