@@ -10,7 +10,7 @@
 //! with our handlers, and `board` knows who hears what is said; `worker` is the task that all of that runs
 //! in. `pool` hands out workers, as `shelf` decides. `turn`, `session`, `settings` and `talk` hold the
 //! conversation; `prompt` and `translate` turn what people say into what agents take, and what agents say into events;
-//! they decide nothing asynchronously. `leftovers` looks whether a stop was one. `preset` knows agents by name.
+//! they decide nothing asynchronously. `vendors` has what each agent adds to the protocol. `leftovers` looks whether a stop was one. `preset` knows agents by name.
 //!
 //! An adapter that is behind makes the program wait: between the two are so many bytes of its output at most
 //! (see `transport`), besides what it has said of tool calls that have not ended, and what it has said while no
@@ -39,6 +39,7 @@ mod translate;
 mod transport;
 mod turn;
 mod usage;
+mod vendors;
 mod worker;
 
 use std::{collections::HashMap, fmt, sync::Arc};

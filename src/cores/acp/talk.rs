@@ -17,6 +17,7 @@ use super::{
     translate::Translator,
     turn::{Halt, Turn},
     usage,
+    vendors::Vendor,
     worker::Worker,
 };
 use crate::deps::{CoreEvent, Gone, SettingKind, StopReason};
@@ -55,7 +56,11 @@ impl<'a> Talk<'a> {
         let mut talk = Self {
             turn,
             peer: worker.peer.clone(),
-            translator: Translator::new(&conversation.session, &worker.workdir.to_string_lossy()),
+            translator: Translator::new(
+                &conversation.session,
+                &worker.workdir.to_string_lossy(),
+            )
+            .of(Vendor::of(&worker.hello.info)),
             conversation,
             takes: Takes::of(capabilities),
             is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
@@ -193,9 +198,10 @@ impl<'a> Talk<'a> {
         }
         let left = self.translator.finish();
         self.emit(left).await?;
-        let model = self.offers.model().map(|model| model.id);
         if let Ok(answer) = &answer {
-            let spent = usage::of_answer(answer, model.as_deref());
+            let offered = self.offers.model().map(|model| model.id);
+            let model = self.translator.model().or(offered.as_deref());
+            let spent = usage::of_answer(answer, model);
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
             self.emit(spent).await?;
         }

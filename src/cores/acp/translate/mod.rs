@@ -1,31 +1,64 @@
 //! Turns what an agent says in a turn into the adapter's events. Synchronous, and of plain JSON.
+//!
+//! Text, thoughts, calls and their results have events. All else is a notice, without what vendors add
+//! for themselves, of at most [`bounds::NOTICE`] bytes; what is cut says `truncated`. Of a call:
+//!
+//! | notice | says | when |
+//! | --- | --- | --- |
+//! | `acp.tool_call` | `{name?, title?, kind?, status?}`, or `{rawInput}` if the agent corrects what went out | when it changes |
+//! | `acp.locations` | `{locations: [{path, line?}]}` | when they change |
+//! | `acp.diff` | `{path, oldText, newText}`, of large files the lines around the change | when it changes, and before the result |
+//! | `acp.terminal` | `{terminalId, command?, cwd?, output?, replaces?, exitCode?, signal?}` | as it comes |
+//! | `acp.output` | `{delta}`, or `{text}` from the start | while the call goes on |
+//! | `acp.content` | `{type, mimeType?, bytes, truncated}` of media too large for the result | with the result |
+//!
+//! Of none: `acp.content` (media in a message), `acp.plan` (also of todo tools), `acp.subagent` (what is
+//! said in another session) and `acp.KIND` for every other kind of update, known or not.
 
+mod arguments;
+mod bounds;
 mod call;
+mod diff;
+mod notices;
+mod shown;
+mod terminal;
 
 use std::sync::Arc;
 
 use lru::LruCache;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::debug;
 
-use self::call::{Call, Stage};
-use super::{board::Incoming, usage};
-use crate::{
-    deps::{CoreEvent, MAX_CALLS},
-    protocol::Content,
+use self::{
+    call::{Call, Stage},
+    notices::{Notices, of_subagent},
 };
+use super::{
+    board::Incoming,
+    usage,
+    vendors::{self, Vendor},
+};
+use crate::deps::{CoreEvent, MAX_CALLS};
 
 /// What the result of a call says that was refused, when the agent itself says nothing.
 const REFUSED: &str = "not run: permission was refused";
+/// How much is kept of the calls of a turn until they end, in bytes. The oldest are let go of for more:
+/// their arguments go out as they are known, and what they showed is not in their results.
+const KEPT: usize = 8 * 1024 * 1024;
 
 /// Follows one turn of one session.
 pub(super) struct Translator {
     session: String,
     workdir: String,
+    vendor: Vendor,
     /// By the agent's ids, the latest first: a look at a call does not move it.
     calls: LruCache<Arc<str>, Call>,
+    /// How much is kept of them, in bytes.
+    kept: usize,
     /// The kind and message id of the last chunk.
     speaking: Option<(Voice, Option<String>)>,
+    notices: Notices,
+    model: Option<String>,
     events: Vec<CoreEvent>,
 }
 
@@ -41,22 +74,42 @@ impl Translator {
         Self {
             session: session.to_owned(),
             workdir: workdir.to_owned(),
+            vendor: Vendor::default(),
             calls: LruCache::new(MAX_CALLS),
+            kept: 0,
             speaking: None,
+            notices: Notices::default(),
+            model: None,
             events: Vec::new(),
         }
     }
 
+    /// Knows whose habits to expect.
+    pub(super) fn of(self, vendor: Vendor) -> Self {
+        Self { vendor, ..self }
+    }
+
+    /// The model that answered last, if the agent says so with its updates (Claude).
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
     /// The events that follow from what the agent said.
     pub(super) fn translate(&mut self, incoming: Incoming) -> Vec<CoreEvent> {
-        let (Incoming::Update(params) | Incoming::Asked(params)) = &incoming;
-        if params["sessionId"].as_str() != Some(&self.session) {
-            debug!("an update of another session is left out");
-            return Vec::new();
-        }
-        match incoming {
-            Incoming::Update(mut params) => self.update(params["update"].take()),
-            Incoming::Asked(params) => self.asked(&params["toolCall"]),
+        let (mut params, is_request) = match incoming {
+            Incoming::Update(params) => (params, false),
+            Incoming::Asked(params) => (params, true),
+        };
+        let said = params[if is_request { "toolCall" } else { "update" }].take();
+        match (params["sessionId"].as_str(), is_request) {
+            (Some(session), false) if session == self.session => self.update(said),
+            (Some(session), true) if session == self.session => self.asked(said),
+            (Some(session), false) => self.foreign(session, said),
+            (Some(session), true) => {
+                let kind = "request_permission";
+                self.foreign(session, json!({"sessionUpdate": kind, "toolCall": said}));
+            }
+            (None, _) => debug!("an update of no session is left out"),
         }
         std::mem::take(&mut self.events)
     }
@@ -65,15 +118,19 @@ impl Translator {
     /// is open, nobody knows the end of.
     pub(super) fn finish(&mut self) -> Vec<CoreEvent> {
         while let Some((_, call)) = self.calls.pop_lru() {
-            give_up(call, &mut self.events);
+            call.give_up(REFUSED, &mut self.events);
         }
+        self.kept = 0;
         std::mem::take(&mut self.events)
     }
 
     fn update(&mut self, update: Value) {
+        if let Some(model) = update["_meta"]["_claude/model"].as_str() {
+            self.model = Some(bounds::clip(model, bounds::NAME).to_owned());
+        }
         match update["sessionUpdate"].as_str().unwrap_or_default() {
-            "agent_message_chunk" => self.chunk(Voice::Text, update),
-            "agent_thought_chunk" => self.chunk(Voice::Thought, update),
+            "agent_message_chunk" => self.chunk(Voice::Text, &update),
+            "agent_thought_chunk" => self.chunk(Voice::Thought, &update),
             "tool_call" | "tool_call_update" => self.tool_call(&update),
             // What the person said is known.
             "user_message_chunk" => {}
@@ -81,15 +138,21 @@ impl Translator {
         }
     }
 
-    fn chunk(&mut self, voice: Voice, update: Value) {
+    fn chunk(&mut self, voice: Voice, update: &Value) {
         self.events
-            .extend(usage::of_chunk(&update).map(|spent| CoreEvent::Usage(spent.into())));
+            .extend(usage::of_chunk(update).map(|spent| CoreEvent::Usage(spent.into())));
         let content = &update["content"];
-        let Some(text) = content["text"].as_str().filter(|_| is_text(content)) else {
-            return self.notice(update);
+        let Some(text) = content["text"]
+            .as_str()
+            .filter(|_| content["type"] == "text")
+        else {
+            return self.notice(json!({"sessionUpdate": "content", "content": content}));
         };
         if text.is_empty() {
             return;
+        }
+        if let Some(aside) = self.vendor.aside(update, text) {
+            return self.update(aside);
         }
         let message = update["messageId"].as_str().map(str::to_owned);
         if let Some((last, id)) = &self.speaking
@@ -106,126 +169,109 @@ impl Translator {
     }
 
     fn tool_call(&mut self, update: &Value) {
-        let Some(call) = call_of(&mut self.calls, update, &mut self.events) else {
-            return;
+        let Some(id) = update["toolCallId"].as_str() else {
+            return debug!("an update of no call is left out");
         };
-        if call.stage == Stage::Done {
-            return;
-        }
-        call.merge(update);
-        open(call, &mut self.events);
-        if let Some(failed) = call.ended() {
-            close(call, &mut self.events);
-            let text = call.result_text(&self.workdir);
-            self.events.push(result(&call.id, text, failed));
-            call.finish();
-        } else if call.is_settled() {
-            close(call, &mut self.events);
-        }
-        self.speaking = None;
-    }
-
-    /// A permission request can be the first that is heard of a call, and what it says of it is final.
-    fn asked(&mut self, announced: &Value) {
-        let Some(call) = call_of(&mut self.calls, announced, &mut self.events) else {
-            return;
-        };
-        if call.stage == Stage::Done {
-            return;
-        }
-        call.merge(announced);
-        open(call, &mut self.events);
-        close(call, &mut self.events);
-        call.refused = true;
-        self.speaking = None;
-    }
-
-    /// Passes on what AG-UI has no event for, without what vendors add for themselves.
-    fn notice(&mut self, mut update: Value) {
-        let Some(kind) = update["sessionUpdate"].as_str().map(str::to_owned) else {
-            debug!("an update without a kind is left out");
-            return;
-        };
-        let kind: String = kind.chars().take(64).collect();
-        strip_meta(&mut update);
-        self.events
-            .push(CoreEvent::notice(format!("acp.{kind}"), update));
-    }
-}
-
-/// The call that an update is about, if it names one. For a new one the oldest may be given up.
-fn call_of<'a>(
-    calls: &'a mut LruCache<Arc<str>, Call>,
-    update: &Value,
-    events: &mut Vec<CoreEvent>,
-) -> Option<&'a mut Call> {
-    let id = update["toolCallId"].as_str()?;
-    if !calls.contains(id) {
-        let id: Arc<str> = id.into();
-        let oldest = calls.push(Arc::clone(&id), Call::new(id));
-        if let Some((_, oldest)) = oldest {
-            give_up(oldest, events);
-        }
-    }
-    calls.peek_mut(id)
-}
-
-/// Says what is still owed of a call that is not followed any more: the result of one that was refused.
-fn give_up(mut call: Call, events: &mut Vec<CoreEvent>) {
-    if call.refused {
-        close(&mut call, events);
-        events.push(result(&call.id, REFUSED.to_owned(), true));
-    }
-}
-
-fn open(call: &mut Call, events: &mut Vec<CoreEvent>) {
-    if call.stage == Stage::Unknown {
-        call.stage = Stage::Open;
-        events.push(CoreEvent::ToolCallOpened {
-            call: Arc::clone(&call.id),
-            name: call.name(),
+        self.with_call(id, |call, workdir, events| {
+            call.follow(update, workdir, events);
         });
     }
-}
 
-fn close(call: &mut Call, events: &mut Vec<CoreEvent>) {
-    if call.stage == Stage::Open {
-        call.stage = Stage::Closed;
-        events.extend(
-            call.arguments()
-                .map(|fragment| CoreEvent::ToolCallArguments {
-                    call: Arc::clone(&call.id),
-                    fragment,
-                }),
-        );
-        events.push(CoreEvent::ToolCallClosed {
-            call: Arc::clone(&call.id),
+    /// A permission request can be the first that is heard of a call.
+    fn asked(&mut self, mut announced: Value) {
+        let Some(id) = announced["toolCallId"].as_str().map(str::to_owned) else {
+            return debug!("a request about no call is left out");
+        };
+        let mut about = id.clone();
+        if !self.calls.contains(id.as_str())
+            && let Some(tool) = vendors::tool_asked_for(&id, &self.session)
+        {
+            if let Some(call) = self.blocked(tool, &announced["rawInput"]) {
+                about = call;
+            } else if announced["name"].is_null() {
+                announced["name"] = tool.into();
+            }
+        }
+        self.with_call(&about, |call, workdir, events| {
+            call.ask(announced, workdir, events);
         });
     }
-}
 
-fn result(call: &Arc<str>, text: String, failed: bool) -> CoreEvent {
-    CoreEvent::ToolCallResult {
-        call: Arc::clone(call),
-        content: Content::Text(text),
-        failed,
+    /// The call of a tool that waits for permission: the one made with these arguments, else the last.
+    fn blocked(&self, tool: &str, input: &Value) -> Option<String> {
+        let open = || {
+            let is_open = |call: &&Call| call.stage != Stage::Done && call.name == tool;
+            self.calls.iter().map(|(_, call)| call).filter(is_open)
+        };
+        let exactly = open().find(|call| call.is_made_with(input));
+        exactly
+            .or_else(|| open().next())
+            .map(|call| call.id.to_string())
     }
-}
 
-/// Whether a content block is a text.
-fn is_text(block: &Value) -> bool {
-    block["type"] == "text"
-}
-
-/// Takes vendors' additions out: they carry paths, commands and settings of the machine.
-fn strip_meta(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.shift_remove("_meta");
-            members.values_mut().for_each(strip_meta);
+    /// Does something with a call, which may be new. The oldest may be given up for it.
+    fn with_call(&mut self, id: &str, act: impl FnOnce(&mut Call, &str, &mut Vec<CoreEvent>)) {
+        if !self.calls.contains(id) {
+            let id: Arc<str> = id.into();
+            if let Some((_, oldest)) = self.calls.push(Arc::clone(&id), Call::new(id)) {
+                self.kept -= oldest.size();
+                oldest.give_up(REFUSED, &mut self.events);
+            }
         }
-        Value::Array(items) => items.iter_mut().for_each(strip_meta),
-        _ => {}
+        let call = self.calls.peek_mut(id).expect("it was just put in");
+        let before = call.size();
+        let mut said = Vec::new();
+        act(call, &self.workdir, &mut said);
+        self.kept = self.kept + call.size() - before;
+        let ends_message = |event: &CoreEvent| {
+            matches!(
+                event,
+                CoreEvent::ToolCallOpened { .. } | CoreEvent::ToolCallResult { .. }
+            )
+        };
+        if said.iter().any(ends_message) {
+            self.speaking = None;
+        }
+        said.retain(|event| self.notices.is_news(event));
+        self.events.append(&mut said);
+        self.let_go();
+    }
+
+    /// Keeps what is kept in bounds: of the oldest calls first the arguments go, then what they showed.
+    fn let_go(&mut self) {
+        for (_, call) in self.calls.iter_mut().rev() {
+            for step in [Call::close, Call::forget] {
+                if self.kept <= KEPT {
+                    return;
+                }
+                let before = call.size();
+                step(call, &mut self.events);
+                self.kept = self.kept + call.size() - before;
+            }
+        }
+    }
+
+    /// Passes on what AG-UI has no event for.
+    fn notice(&mut self, update: Value) {
+        let is_standing = update["sessionUpdate"]
+            .as_str()
+            .is_some_and(notices::is_standing);
+        let Some(notice) = self.notices.of(update) else {
+            return;
+        };
+        // Without ids, what stands between two chunks is all that tells two messages apart.
+        if !is_standing && matches!(self.speaking, Some((_, None))) {
+            self.speaking = None;
+            self.events.push(CoreEvent::MessageEnd);
+        }
+        self.events.push(notice);
+    }
+
+    /// What is said in a session of an agent of the agent is no part of this conversation.
+    fn foreign(&mut self, session: &str, said: Value) {
+        if said["sessionUpdate"].is_string() && said["content"]["text"] != "" {
+            self.events.push(of_subagent(session, said));
+        }
     }
 }
 

@@ -1,0 +1,129 @@
+//! Nothing grows without a bound, and what is cut says so.
+
+use super::*;
+use crate::cores::acp::translate::bounds::{NOTICE, TEXT, size};
+
+const MIB: usize = 1024 * 1024;
+
+#[test]
+fn more_calls_than_are_told_apart_cost_only_the_oldest() {
+    let more = MAX_CALLS.get() + 1;
+    let events = play((0..more).map(|n| asked(json!({"toolCallId": n.to_string()}))));
+    let of = |id: &str| {
+        events
+            .iter()
+            .filter(|event| **event == gave(id, REFUSED, true))
+            .count()
+    };
+    for n in [0, 1, more - 1] {
+        assert_eq!(of(&n.to_string()), 1, "{n}");
+    }
+    let first = events
+        .iter()
+        .position(|event| *event == gave("0", REFUSED, true));
+    let last = events
+        .iter()
+        .position(|event| *event == opened(&(more - 1).to_string(), "tool"));
+    assert!(first < last, "it is given up for the last one");
+}
+
+fn assert_notices_fit(events: &[CoreEvent]) {
+    for event in events {
+        if let CoreEvent::Notice { name, value, .. } = event {
+            assert!(size(value) <= NOTICE, "{name}: {}", size(value));
+        }
+    }
+}
+
+#[test]
+fn a_call_with_megabytes_of_everything_is_cut_and_says_so() {
+    let long = "x\n".repeat(MIB);
+    let picture = json!({"type": "content", "content": {"type": "image", "data": long, "mimeType": "image/png"}});
+    let diff = json!({"type": "diff", "path": "a", "oldText": "", "newText": long});
+    let places = vec![json!({"path": "p".repeat(500)}); 10_000];
+    let script = || {
+        [
+            call(
+                json!({"toolCallId": "1", "name": "a", "title": long, "locations": places,
+            "content": [shown(&long), picture, diff], "rawOutput": long, "rawInput": {"text": long}}),
+            ),
+            progress(json!({"toolCallId": "1", "status": "completed"})),
+        ]
+    };
+    let events = play(script());
+    assert_notices_fit(&events);
+    assert_eq!(said(&events, "acp.diff")[0]["newBytes"], long.len());
+    assert_eq!(said(&events, "acp.output")[0]["truncated"], true);
+    let picture = &said(&events, "acp.content")[0];
+    assert_eq!(
+        (&picture["type"], &picture["truncated"]),
+        (&json!("image"), &json!(true))
+    );
+    let Some(CoreEvent::ToolCallResult {
+        content: Content::Text(text),
+        ..
+    }) = events.last()
+    else {
+        panic!("no result");
+    };
+    assert_eq!(
+        text.len(),
+        TEXT,
+        "more than the engine lets through, so that it says so"
+    );
+    let written: usize = events
+        .iter()
+        .map(|event| match event {
+            CoreEvent::ToolCallArguments { fragment, .. } => fragment.len(),
+            _ => 0,
+        })
+        .sum();
+    assert!(written > long.len(), "arguments are never cut");
+    let mut translator = translator();
+    for incoming in script() {
+        translator.translate(incoming);
+    }
+    assert_eq!(translator.kept, 0, "nothing is kept of what is over");
+}
+
+#[test]
+fn many_calls_that_do_not_end_let_go_of_the_oldest_arguments() {
+    let mut translator = translator();
+    let long = "x".repeat(MIB - 1);
+    let mut events = Vec::new();
+    for n in 0..12 {
+        let call = call(
+            json!({"toolCallId": n.to_string(), "name": "a", "status": "pending",
+            "rawInput": {"text": long}, "content": [shown(&long)]}),
+        );
+        events.extend(translator.translate(call));
+        assert!(translator.kept <= KEPT);
+    }
+    let really: usize = translator.calls.iter().map(|(_, call)| call.size()).sum();
+    assert_eq!(translator.kept, really);
+    let is_closed = |n: usize| events.contains(&closed(&n.to_string()));
+    assert!(is_closed(0) && is_closed(7) && !is_closed(11));
+    events
+        .extend(translator.translate(progress(json!({"toolCallId": "0", "status": "completed"}))));
+    assert_eq!(events.last(), Some(&gave("0", "", false)));
+}
+
+#[test]
+fn a_large_update_of_any_kind_fits_into_a_notice() {
+    let long = "\u{1}".repeat(MIB / 4);
+    let events = play([
+        update(json!({"sessionUpdate": "brand_new", "text": long})),
+        update(json!({"sessionUpdate": "x".repeat(1000)})),
+        update(json!({"sessionUpdate": "agent_message_chunk",
+            "content": {"type": "image", "data": long, "mimeType": "image/png"}})),
+        Incoming::Update(json!({"sessionId": "child", "update":
+            {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": long}}})),
+    ]);
+    assert_notices_fit(&events);
+    assert_eq!(events.len(), 4);
+    assert_eq!(
+        said(&events, "acp.content")[0]["content"]["mimeType"],
+        "image/png"
+    );
+    assert_eq!(said(&events, "acp.subagent")[0]["session"], "child");
+}

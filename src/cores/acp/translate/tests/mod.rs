@@ -1,0 +1,111 @@
+//! The translator on scripts of updates.
+
+mod bounded;
+mod calls;
+mod kinds;
+mod messages;
+mod pando;
+mod permissions;
+mod results;
+
+use super::*;
+use crate::protocol::Content;
+
+fn translator() -> Translator {
+    Translator::new("s", "/srv/project")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "literals read better")]
+fn update(value: Value) -> Incoming {
+    Incoming::Update(json!({"sessionId": "s", "update": value}))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "literals read better")]
+fn asked(call: Value) -> Incoming {
+    Incoming::Asked(json!({"sessionId": "s", "toolCall": call, "options": []}))
+}
+
+/// The events of a whole turn.
+fn play(script: impl IntoIterator<Item = Incoming>) -> Vec<CoreEvent> {
+    play_with(translator(), script)
+}
+
+fn play_with(
+    mut translator: Translator,
+    script: impl IntoIterator<Item = Incoming>,
+) -> Vec<CoreEvent> {
+    let mut events: Vec<_> = script
+        .into_iter()
+        .flat_map(|incoming| translator.translate(incoming))
+        .collect();
+    events.extend(translator.finish());
+    events
+}
+
+/// The events without what is said about calls besides.
+fn spine(events: Vec<CoreEvent>) -> Vec<CoreEvent> {
+    let is_about_call =
+        |event: &CoreEvent| matches!(event, CoreEvent::Notice { call: Some(_), .. });
+    let mut events = events;
+    events.retain(|event| !is_about_call(event));
+    events
+}
+
+/// The values of the notices of one name.
+fn said(events: &[CoreEvent], wanted: &str) -> Vec<Value> {
+    let value = |event: &CoreEvent| match event {
+        CoreEvent::Notice { name, value, .. } if name == wanted => Some(value.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(value).collect()
+}
+
+fn say(text: &str, message: Option<&str>) -> Incoming {
+    let mut value =
+        json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+    if let Some(message) = message {
+        value["messageId"] = json!(message);
+    }
+    update(value)
+}
+
+fn call(mut value: Value) -> Incoming {
+    value["sessionUpdate"] = json!("tool_call");
+    update(value)
+}
+
+fn progress(mut value: Value) -> Incoming {
+    value["sessionUpdate"] = json!("tool_call_update");
+    update(value)
+}
+
+/// An item of a call's content that is a text.
+fn shown(text: &str) -> Value {
+    json!({"type": "content", "content": {"type": "text", "text": text}})
+}
+
+fn text(text: &str) -> CoreEvent {
+    CoreEvent::Text(text.into())
+}
+
+fn opened(id: &str, name: &str) -> CoreEvent {
+    let (call, name) = (id.into(), name.into());
+    CoreEvent::ToolCallOpened { call, name }
+}
+
+fn arguments(id: &str, fragment: &str) -> CoreEvent {
+    let (call, fragment) = (id.into(), fragment.into());
+    CoreEvent::ToolCallArguments { call, fragment }
+}
+
+fn closed(id: &str) -> CoreEvent {
+    CoreEvent::ToolCallClosed { call: id.into() }
+}
+
+fn gave(id: &str, text: &str, failed: bool) -> CoreEvent {
+    CoreEvent::ToolCallResult {
+        call: id.into(),
+        content: Content::Text(text.into()),
+        failed,
+    }
+}
