@@ -1,6 +1,8 @@
 //! What goes on in an open session in one turn: what was said before it, the settings, the prompt, and what the
 //! agent says.
 
+use std::sync::Arc;
+
 use agent_client_protocol as sdk;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -16,7 +18,7 @@ use super::{
     shelf::Conversation,
     translate::Translator,
     turn::{Halt, Turn},
-    usage,
+    usage::{self, Meters},
     vendors::Vendor,
     worker::Worker,
 };
@@ -33,6 +35,8 @@ pub(super) struct Talk<'a> {
     offers: Offers,
     hearing: Hearing,
     translator: Translator,
+    /// What the session has spent, if the agent counts from its beginning.
+    meters: Option<Arc<Meters>>,
     /// Whether the agent was refused something.
     was_refused: bool,
 }
@@ -53,14 +57,15 @@ impl<'a> Talk<'a> {
             kept,
         } = session;
         let capabilities = &worker.hello.capabilities;
+        let vendor = Vendor::of(&worker.hello.info);
         let mut talk = Self {
             turn,
             peer: worker.peer.clone(),
-            translator: Translator::new(
-                &conversation.session,
-                &worker.workdir.to_string_lossy(),
-            )
-            .of(Vendor::of(&worker.hello.info)),
+            translator: Translator::new(&conversation.session, &worker.workdir.to_string_lossy())
+                .of(vendor),
+            meters: vendor
+                .counts_by_session()
+                .then(|| Arc::clone(&worker.meters)),
             conversation,
             takes: Takes::of(capabilities),
             is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
@@ -201,7 +206,10 @@ impl<'a> Talk<'a> {
         if let Ok(answer) = &answer {
             let offered = self.offers.model().map(|model| model.id);
             let model = self.translator.model().or(offered.as_deref());
-            let spent = usage::of_answer(answer, model);
+            let mut spent = usage::of_answer(answer, model);
+            if let Some(meters) = &self.meters {
+                spent = meters.since(&self.conversation.session, spent);
+            }
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
             self.emit(spent).await?;
         }

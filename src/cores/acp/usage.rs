@@ -3,33 +3,93 @@
 //! AG-UI counts cached and reasoning tokens as parts of the input and the output. ACP does not say, and
 //! its agents differ, but they also send a total, and that tells.
 
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::protocol::TokenUsage;
 
-/// What the result of `session/prompt` says was spent: `usage`, or Gemini's `_meta.quota`, which is by
-/// model. What names no model was spent at `model`.
+/// What the result of `session/prompt` says was spent: by model, as `_meta.quota` has it (Gemini, Codex,
+/// Claude, which counts there what its helpers spend, too), else `usage`. What names no model was spent
+/// at `model`.
 pub(super) fn of_answer(answer: &Value, model: Option<&str>) -> Vec<TokenUsage> {
-    let mut found: Vec<TokenUsage> = counts(&answer["usage"]).into_iter().collect();
-    if found.is_empty() {
-        let quota = &answer["_meta"]["quota"];
-        let by_model = quota["model_usage"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
-        found.extend(by_model.iter().filter_map(|entry| {
+    let quota = &answer["_meta"]["quota"];
+    let by_model = quota["model_usage"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let mut found: Vec<TokenUsage> = by_model
+        .iter()
+        .filter_map(|entry| {
             Some(TokenUsage {
                 model: entry["model"].as_str().map(str::to_owned),
                 ..counts(&entry["token_count"])?
             })
-        }));
-        if found.is_empty() {
-            found.extend(counts(&quota["token_count"]));
-        }
+        })
+        .collect();
+    if found.is_empty() {
+        let whole = counts(&answer["usage"]);
+        found.extend(whole.or_else(|| counts(&quota["token_count"])));
     }
     for usage in &mut found {
         usage.model = usage.model.take().or_else(|| model.map(str::to_owned));
     }
     found
+}
+
+/// Of how many sessions it is known what they had spent. The longest unheard of is forgotten.
+const SESSIONS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
+
+/// Makes what a turn spent of counts that go on from turn to turn of a session, for the sessions of one
+/// process (Copilot).
+#[derive(Debug)]
+pub(super) struct Meters {
+    before: Mutex<LruCache<String, Vec<TokenUsage>>>,
+}
+
+impl Default for Meters {
+    fn default() -> Self {
+        Self {
+            before: Mutex::new(LruCache::new(SESSIONS)),
+        }
+    }
+}
+
+impl Meters {
+    /// What was spent in a session since the last time. Counts that are less than then have begun anew.
+    pub(super) fn since(&self, session: &str, now: Vec<TokenUsage>) -> Vec<TokenUsage> {
+        let before = self.before.lock().put(session.to_owned(), now.clone());
+        let spent = now.into_iter().map(|now| {
+            let before = before.iter().flatten();
+            let before = before.into_iter().find(|before| before.model == now.model);
+            before
+                .filter(|before| before.total_tokens <= now.total_tokens)
+                .map_or(now.clone(), |before| less(&now, before))
+        });
+        spent
+            .filter(|spent| spent.total_tokens != Some(0))
+            .collect()
+    }
+}
+
+fn less(now: &TokenUsage, before: &TokenUsage) -> TokenUsage {
+    let less = |now: Option<u64>, before: Option<u64>| {
+        now.map(|now| now.saturating_sub(before.unwrap_or(0)))
+    };
+    TokenUsage {
+        provider: now.provider.clone(),
+        model: now.model.clone(),
+        input_tokens: less(now.input_tokens, before.input_tokens),
+        output_tokens: less(now.output_tokens, before.output_tokens),
+        total_tokens: less(now.total_tokens, before.total_tokens),
+        reasoning_tokens: less(now.reasoning_tokens, before.reasoning_tokens),
+        cached_input_tokens: less(now.cached_input_tokens, before.cached_input_tokens),
+        cache_write_input_tokens: less(
+            now.cache_write_input_tokens,
+            before.cache_write_input_tokens,
+        ),
+    }
 }
 
 /// What a message chunk says was spent, as Qwen reports each call of its model.
@@ -43,9 +103,14 @@ fn counts(value: &Value) -> Option<TokenUsage> {
     let input = count(&["inputTokens", "input_tokens", "promptTokens"]);
     let output = count(&["outputTokens", "output_tokens", "completionTokens"]);
     let total = count(&["totalTokens", "total_tokens"]);
-    let thought = count(&["thoughtTokens", "thoughtsTokens", "reasoningTokens"]);
-    let read = count(&["cachedReadTokens", "cachedTokens"]);
-    let write = count(&["cachedWriteTokens"]);
+    let thought = count(&[
+        "thoughtTokens",
+        "thoughtsTokens",
+        "reasoningTokens",
+        "reasoningOutputTokens",
+    ]);
+    let read = count(&["cachedReadTokens", "cachedTokens", "cachedInputTokens"]);
+    let write = count(&["cachedWriteTokens", "cacheWriteInputTokens"]);
     let (input, output) = match (input, output) {
         (None, None) => return None,
         (input, output) => (input.unwrap_or(0), output.unwrap_or(0)),
@@ -150,6 +215,56 @@ mod tests {
         let models: Vec<_> = found.iter().map(|usage| usage.model.as_deref()).collect();
         assert_eq!(models, [Some("a"), Some("b")]);
         assert_eq!(found[0].total_tokens, Some(3));
+    }
+
+    #[test]
+    fn what_is_told_by_model_goes_before_the_whole() {
+        // As Codex.
+        let answer = json!({
+            "usage": {"totalTokens": 40, "inputTokens": 26, "cachedReadTokens": 10, "outputTokens": 14},
+            "_meta": {"quota": {"model_usage": [{"model": "m", "token_count": {"totalTokens": 40, "inputTokens": 26,
+                "cachedInputTokens": 10, "cacheWriteInputTokens": 2, "outputTokens": 14, "reasoningOutputTokens": 4}}]}},
+        });
+        let found = of_answer(&answer, Some("m[high]"));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].model.as_deref(), Some("m"));
+        assert_eq!(found[0].input_tokens, Some(26));
+        assert_eq!(found[0].cached_input_tokens, Some(10));
+        assert_eq!(found[0].cache_write_input_tokens, Some(2));
+        assert_eq!(found[0].reasoning_tokens, Some(4));
+        let cancelled =
+            json!({"usage": null, "_meta": {"quota": {"token_count": null, "model_usage": []}}});
+        assert!(of_answer(&cancelled, Some("m")).is_empty());
+    }
+
+    #[test]
+    fn counts_that_go_on_are_told_by_turn() {
+        let meters = Meters::default();
+        let spent = |input: u64, output: u64| {
+            let usage = json!({"usage": {"inputTokens": input, "outputTokens": output, "cachedReadTokens": 1}});
+            let spent = meters.since("s", of_answer(&usage, Some("m")));
+            spent
+                .first()
+                .map(|it| (it.input_tokens, it.output_tokens, it.total_tokens))
+        };
+        let counts =
+            |input: u64, output: u64| Some((Some(input), Some(output), Some(input + output)));
+        assert_eq!(spent(22, 14), counts(22, 14));
+        let other = json!({"usage": {"inputTokens": 7, "outputTokens": 1}});
+        let other = meters.since("other", of_answer(&other, Some("m")));
+        assert_eq!(other[0].total_tokens, Some(8), "sessions are counted apart");
+        assert_eq!(spent(44, 28), counts(22, 14));
+        assert_eq!(
+            spent(44, 28),
+            None,
+            "a turn that was stopped at once spent nothing"
+        );
+        assert_eq!(spent(55, 35), counts(11, 7));
+        assert_eq!(
+            spent(11, 7),
+            counts(11, 7),
+            "another process counts from nothing"
+        );
     }
 
     #[test]

@@ -28,6 +28,11 @@ impl Vendor {
         }
     }
 
+    /// Whether what an answer says was spent is counted from the beginning of the session.
+    pub(super) fn counts_by_session(self) -> bool {
+        self == Self::Copilot
+    }
+
     /// A message chunk that is nothing the model said, as the update that it should be. These agents
     /// send whole sentences in one chunk then.
     pub(super) fn aside(self, chunk: &Value, text: &str) -> Option<Value> {

@@ -27,6 +27,7 @@ use super::{
     options::Options,
     process::{Manner, Pipes, Process},
     transport::{self, Gate},
+    usage::Meters,
 };
 
 /// A process that is ready, as those see it who use it.
@@ -35,6 +36,8 @@ pub(super) struct Worker {
     pub(super) peer: Peer,
     /// What it said of itself.
     pub(super) hello: Hello,
+    /// What its sessions have spent.
+    pub(super) meters: Arc<Meters>,
     /// The folder that it works in, absolute.
     pub(super) workdir: PathBuf,
     /// The process that everything it starts is below.
@@ -161,6 +164,7 @@ async fn run(work: Work, orders: Orders, said: Said) {
             let worker = Worker {
                 peer: peer.clone(),
                 hello,
+                meters: Arc::default(),
                 workdir: workdir.clone(),
                 id,
                 orders: orders.clone(),
