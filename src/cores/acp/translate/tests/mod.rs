@@ -7,6 +7,7 @@ mod messages;
 mod pando;
 mod permissions;
 mod results;
+mod transcripts;
 
 use super::*;
 use crate::protocol::Content;

@@ -1,0 +1,244 @@
+//! What real agents said, as it was recorded: `{from, message}` a line, where `from` is `agent` or
+//! `client` and `message` is what was sent. Every session of every file is played through translators.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use super::*;
+
+const FOLDER: &str = "tests/agents/transcripts";
+
+/// What is owed of one call.
+#[derive(Default)]
+struct Owed {
+    /// What the agent said of it last, by member.
+    last: BTreeMap<String, Value>,
+    inputs: Vec<Value>,
+    asked: bool,
+    ended: bool,
+}
+
+/// One session between two requests of the client.
+struct Replay {
+    translator: Translator,
+    vendor: Vendor,
+    events: Vec<CoreEvent>,
+    calls: BTreeMap<String, Owed>,
+    standing: BTreeMap<String, Value>,
+    text: String,
+}
+
+impl Replay {
+    fn new(session: &str, vendor: Vendor) -> Self {
+        Self {
+            translator: Translator::new(session, "/home/dev/work").of(vendor),
+            vendor,
+            events: Vec::new(),
+            calls: BTreeMap::new(),
+            standing: BTreeMap::new(),
+            text: String::new(),
+        }
+    }
+
+    fn hear(&mut self, message: &Value) {
+        let params = message["params"].clone();
+        if message["method"] == "session/request_permission" {
+            let told = &params["toolCall"];
+            let owed = self.calls.entry(id(told)).or_default();
+            owed.asked = true;
+            owed.inputs.push(told["rawInput"].clone());
+            let said = self.translator.translate(Incoming::Asked(params));
+            self.events.extend(said);
+            return;
+        }
+        let says_something = self.note(&params["update"]);
+        let said = self.translator.translate(Incoming::Update(params.clone()));
+        assert!(
+            !says_something || !said.is_empty(),
+            "nothing was made of {params}"
+        );
+        self.events.extend(said);
+    }
+
+    /// Notes what an update says, and whether that is anything.
+    fn note(&mut self, update: &Value) -> bool {
+        let kind = update["sessionUpdate"].as_str().unwrap();
+        match kind {
+            "user_message_chunk" => false,
+            "agent_message_chunk" | "agent_thought_chunk" => {
+                let text = update["content"]["text"].as_str().unwrap();
+                if kind == "agent_message_chunk" && self.vendor.aside(update, text).is_none() {
+                    self.text.push_str(text);
+                }
+                !text.is_empty()
+            }
+            "tool_call" | "tool_call_update" => self.note_call(update),
+            _ if kind == "session_info_update" && update["title"].is_null() => {
+                update["_meta"]["codex"].is_object()
+            }
+            _ => {
+                let last = self.standing.insert(kind.to_owned(), bare(update));
+                last != Some(bare(update)) || !notices::is_standing(kind)
+            }
+        }
+    }
+
+    fn note_call(&mut self, update: &Value) -> bool {
+        let owed = self.calls.entry(id(update)).or_default();
+        let mut says_something = owed.last.is_empty();
+        for member in [
+            "title",
+            "kind",
+            "status",
+            "locations",
+            "rawInput",
+            "content",
+        ] {
+            let told = &update[member];
+            let is_empty = told.is_null() || told == &json!([]);
+            let last = owed.last.insert(member.to_owned(), told.clone());
+            says_something |= !is_empty && last.as_ref() != Some(told) && !owed.ended;
+            if is_empty {
+                owed.last
+                    .insert(member.to_owned(), last.unwrap_or_default());
+            }
+        }
+        owed.ended |= matches!(update["status"].as_str(), Some("completed" | "failed"));
+        owed.inputs.push(update["rawInput"].clone());
+        // An object that grows goes out when it is whole.
+        let grows = update["status"].is_null() && !update["rawInput"].is_null();
+        says_something && !grows
+    }
+
+    fn check(mut self, place: &str) {
+        self.events.extend(self.translator.finish());
+        let texts = self.events.iter().filter_map(|event| match event {
+            CoreEvent::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(texts.collect::<String>(), self.text, "{place}");
+        for event in &self.events {
+            match event {
+                CoreEvent::Text(text) | CoreEvent::Reasoning(text) => assert!(!text.is_empty()),
+                CoreEvent::Notice { value, .. } => assert!(bounds::size(value) <= bounds::NOTICE),
+                _ => {}
+            }
+        }
+        for (id, owed) in &self.calls {
+            check_call(id, owed, &self.events, &format!("{place}: {id}"));
+        }
+    }
+}
+
+fn check_call(id: &str, owed: &Owed, events: &[CoreEvent], place: &str) {
+    let at = |wanted: &dyn Fn(&CoreEvent) -> bool| -> Vec<usize> {
+        let found = events.iter().enumerate().filter(|(_, event)| wanted(event));
+        found.map(|(index, _)| index).collect()
+    };
+    let opened =
+        at(&|event| matches!(event, CoreEvent::ToolCallOpened { call, .. } if &**call == id));
+    let closed = at(&|event| matches!(event, CoreEvent::ToolCallClosed { call } if &**call == id));
+    let given =
+        at(&|event| matches!(event, CoreEvent::ToolCallResult { call, .. } if &**call == id));
+    assert_eq!(opened.len(), 1, "{place}");
+    assert!(closed.len() <= 1 && given.len() <= 1, "{place}");
+    assert_eq!(
+        given.len(),
+        usize::from(owed.ended || owed.asked),
+        "{place}"
+    );
+    if let Some(given) = given.first() {
+        assert!(opened[0] < closed[0] && closed[0] < *given, "{place}");
+    }
+    let mut text = String::new();
+    let mut corrected = None;
+    for event in events {
+        match event {
+            CoreEvent::ToolCallArguments { call, fragment } if &**call == id => {
+                text.push_str(fragment);
+            }
+            CoreEvent::Notice {
+                call: Some(call),
+                value,
+                ..
+            } if &**call == id => {
+                corrected = value.get("rawInput").cloned().or(corrected);
+            }
+            _ => {}
+        }
+    }
+    let last = &owed.last.get("rawInput").cloned().unwrap_or_default();
+    if closed.is_empty() {
+        return assert_eq!(text, "", "{place}");
+    }
+    if text.is_empty() {
+        return assert!(owed.inputs.iter().all(Value::is_null), "{place}");
+    }
+    let written: Value = serde_json::from_str(&text).expect(place);
+    assert!(owed.inputs.contains(&written), "{place}: {text}");
+    if !vendors::is_placeholder(last) {
+        assert_eq!(&corrected.unwrap_or(written), last, "{place}");
+    }
+}
+
+fn id(told: &Value) -> String {
+    told["toolCallId"].as_str().unwrap().to_owned()
+}
+
+fn bare(update: &Value) -> Value {
+    let mut update = update.clone();
+    notices::strip_meta(&mut update);
+    update
+}
+
+/// Plays a file, and returns how many updates it has.
+fn play_file(path: &Path) -> usize {
+    let text = fs::read_to_string(path).unwrap();
+    let mut vendor = Vendor::default();
+    let mut replays: BTreeMap<String, Replay> = BTreeMap::new();
+    let mut updates = 0;
+    for (number, line) in text.lines().enumerate() {
+        let place = format!("{}:{}", path.display(), number + 1);
+        let line: Value = serde_json::from_str(line).expect(&place);
+        let message = &line["message"];
+        let info = &message["result"]["agentInfo"];
+        if info.is_object() {
+            vendor = Vendor::of(info);
+        }
+        let Some(session) = message["params"]["sessionId"].as_str() else {
+            continue;
+        };
+        if line["from"] == "client" && !message["id"].is_null() {
+            replays
+                .remove(session)
+                .into_iter()
+                .for_each(|replay| replay.check(&place));
+        }
+        let is_said = message["method"] == "session/update"
+            || message["method"] == "session/request_permission";
+        if line["from"] == "agent" && is_said {
+            updates += 1;
+            let replay = replays.entry(session.to_owned());
+            replay
+                .or_insert_with(|| Replay::new(session, vendor))
+                .hear(message);
+        }
+    }
+    for replay in replays.into_values() {
+        replay.check(&path.display().to_string());
+    }
+    updates
+}
+
+#[test]
+fn what_real_agents_said_is_passed_on_without_loss() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            assert!(play_file(&path) > 0, "{}", path.display());
+            files += 1;
+        }
+    }
+    assert!(files >= 3, "{files}");
+}
