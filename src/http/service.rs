@@ -225,12 +225,14 @@ fn log(problem: &Problem, id: &str) {
     }
 }
 
-/// Says what a client sent that the protocol does not know.
+/// Says what of a client's request was not as AG-UI 1.0 has it, and what was done about it. A warning repeats
+/// no content.
 fn report(warnings: &[Warning]) {
     if let Some(first) = warnings.first() {
         let place = clean(&first.pointer, 100);
+        let what = clean(&first.message, 100);
         let count = warnings.len();
-        warn!(count, place, "left out what AG-UI 1.0 does not know");
+        warn!(count, place, what, "a request was read leniently");
     }
 }
 
