@@ -53,6 +53,25 @@ async fn an_agent_that_cannot_be_made_to_ask_is_asked_nothing() {
 }
 
 #[tokio::test]
+async fn a_wish_for_a_mode_that_the_agent_does_not_offer_leaves_it_asking() {
+    let mut stage = Stage::new(&["--modes", "agent,ask"], &["told"]);
+    stage.wishes = one(|wishes| &mut wishes.mode, "plan");
+    let (told, events) = set(&stage).await;
+    assert_eq!(told[0]["params"]["modeId"], "ask");
+    let notice = CoreEvent::notice("not_set", json!({"setting": "mode", "value": "plan"}));
+    assert!(events.contains(&notice), "{events:#?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_offers_no_mode_in_which_it_asks_is_said_to_ask_nobody() {
+    let stage = Stage::new(&["--modes", "yolo"], &["told"]);
+    let (told, events) = set(&stage).await;
+    assert!(told.is_empty());
+    let notice = CoreEvent::notice("unattended", json!({"mode": "yolo"}));
+    assert!(events.contains(&notice), "{events:#?}");
+}
+
+#[tokio::test]
 async fn what_is_configured_is_set_and_what_a_client_wishes_wins() {
     let mut stage = Stage::new(&["--options"], &["told"]);
     stage.options.set = one(|set| &mut set.model, "large");

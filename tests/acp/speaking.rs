@@ -27,7 +27,7 @@ async fn text_thoughts_a_tool_and_its_result_come_in_order() {
     );
     let (outcome, signals) = stage.play().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
-    assert_eq!(signals[0], Signal::Bind(SessionRef::new("first")));
+    assert!(signals.contains(&Signal::Bind(SessionRef::new("first"))));
     let mut events = events(&signals);
     events.retain(|event| !matches!(event, CoreEvent::Notice { .. }));
     let [

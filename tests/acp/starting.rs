@@ -81,14 +81,15 @@ async fn returned(args: &[&str]) -> (String, SessionRef, Vec<Signal>) {
     let (outcome, signals) = stage.play().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
     assert_eq!(text(&signals), "fresh", "the history is not streamed again");
-    let Signal::Bind(bound) = signals[0].clone() else {
-        panic!("{signals:#?}");
-    };
+    let bound = signals.iter().find_map(|signal| match signal {
+        Signal::Bind(bound) => Some(bound.clone()),
+        Signal::Event(_) => None,
+    });
     let how = events(&signals).into_iter().find_map(|event| match event {
         CoreEvent::Model(model) => model.name.clone(),
         _ => None,
     });
-    (how.unwrap(), bound, signals)
+    (how.unwrap(), bound.unwrap(), signals)
 }
 
 #[tokio::test]

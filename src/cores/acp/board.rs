@@ -20,7 +20,7 @@ use super::{
     shelf::{Conversation, Number},
     transport::Room,
 };
-use crate::deps::TurnIo;
+use crate::{deps::TurnIo, protocol::ThreadId};
 
 /// How many updates wait for a turn at most.
 const QUEUE: usize = 16;
@@ -64,6 +64,13 @@ impl Kept {
         self.push_within(KEPT - self.bytes, incoming);
     }
 
+    /// What was told, as far as it says how the session `session` is set.
+    pub(super) fn updates(&self, session: &str) -> impl Iterator<Item = &Value> {
+        let of_session = move |it: &&Incoming| it.params()["sessionId"] == session;
+        let said = self.said.iter().filter(of_session);
+        said.map(|incoming| &incoming.params()["update"])
+    }
+
     fn push_within(&mut self, room: usize, incoming: Incoming) {
         let bytes = incoming.params().to_string().len();
         if bytes > room {
@@ -72,6 +79,11 @@ impl Kept {
         }
         self.bytes += bytes;
         self.said.push_back(incoming);
+    }
+
+    /// Whether there is nothing to say of it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.lost == 0
     }
 
     /// Keeps what was said later, too.
@@ -86,14 +98,20 @@ impl Kept {
 /// What a turn hears with, as the program's side of it.
 #[derive(Clone)]
 pub(super) struct Ear {
+    /// Which turn's it is.
+    number: u64,
     queue: mpsc::Sender<(Incoming, Option<Room>)>,
     io: TurnIo,
 }
 
 /// What a turn hears. Dropping it is not to listen any more.
+///
+/// Whoever awaits something of the agent has to take what is heard meanwhile: while this is full, the program's
+/// messages wait, to all turns, answers included.
 pub(super) struct Hearing {
     board: Arc<Board>,
-    place: Place,
+    address: Address,
+    number: u64,
     inbox: mpsc::Receiver<(Incoming, Option<Room>)>,
 }
 
@@ -105,7 +123,7 @@ pub(super) struct Board {
 
 /// A session in one process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct Address {
     process: Number,
     session: String,
 }
@@ -119,13 +137,17 @@ pub(super) struct Side {
 
 struct Lines {
     /// Those that are listened to: one for each turn.
-    ears: HashMap<Place, Ear>,
-    kept: LruCache<Place, Kept>,
+    ears: HashMap<Address, Ear>,
+    kept: LruCache<Address, Kept>,
     bytes: usize,
     /// Sub-agents' sessions with those that they were announced in.
-    parents: LruCache<Place, Place>,
+    parents: LruCache<Address, Address>,
     /// In which process each conversation was heard last.
     homes: LruCache<Conversation, Number>,
+    /// Which thread has which session. Agents may name those of two processes alike.
+    owners: LruCache<Address, ThreadId>,
+    /// The number of the latest ear.
+    last: u64,
 }
 
 impl Default for Lines {
@@ -136,65 +158,66 @@ impl Default for Lines {
             bytes: 0,
             parents: LruCache::new(SESSIONS),
             homes: LruCache::new(SESSIONS),
+            owners: LruCache::new(SESSIONS),
+            last: 0,
         }
     }
 }
 
 impl Board {
-    /// Begins to listen to a conversation in a process, for a turn. Answers with what was said of it
-    /// meanwhile, too, be it in a process that is gone.
+    /// Begins to listen to a conversation in a process, for a turn. What was said of it meanwhile, be it in a
+    /// process that is gone, waits to be taken. `None` if the session is another thread's in that process.
     pub(super) fn listen(
         self: &Arc<Self>,
         process: Number,
         conversation: &Conversation,
         io: TurnIo,
-    ) -> (Hearing, Kept) {
+    ) -> Option<Hearing> {
+        let Conversation { thread, session } = conversation;
+        let address = Address {
+            process,
+            session: session.clone(),
+        };
         let (queue, inbox) = mpsc::channel(QUEUE);
-        let session = conversation.session.clone();
-        let place = Place { process, session };
         let mut lines = self.lines.lock();
-        lines.ears.insert(place.clone(), Ear { queue, io });
-        let mut kept = Kept::default();
+        let owner = lines.owners.get(&address);
+        if owner.is_some_and(|owner| owner != thread) {
+            return None;
+        }
+        lines.owners.put(address.clone(), thread.clone());
+        lines.last += 1;
+        let number = lines.last;
+        lines
+            .ears
+            .insert(address.clone(), Ear { number, queue, io });
         if let Some(before) = lines.homes.put(conversation.clone(), process)
             && before != process
         {
-            kept.append(lines.take(&Place {
+            let mut kept = lines.take(&Address {
                 process: before,
-                ..place.clone()
-            }));
+                session: session.clone(),
+            });
+            kept.append(lines.take(&address));
+            lines.put(&address, kept);
         }
-        kept.append(lines.take(&place));
         drop(lines);
-        let hearing = Hearing {
+        Some(Hearing {
             board: Arc::clone(self),
-            place,
+            address,
+            number,
             inbox,
-        };
-        (hearing, kept)
+        })
     }
 
-    fn keep(&self, place: Option<Place>, incoming: Incoming) {
-        let Some(place) = place else {
+    fn keep(&self, address: Option<Address>, incoming: Incoming) {
+        let Some(address) = address else {
             debug!("what belongs to no session is left out");
             return;
         };
         let mut lines = self.lines.lock();
-        if !lines.kept.contains(&place)
-            && let Some((_, oldest)) = lines.kept.push(place.clone(), Kept::default())
-        {
-            debug!("what an agent said of a session is forgotten");
-            lines.bytes -= oldest.bytes;
-        }
-        let room = KEPT - lines.bytes;
-        if let Some(kept) = lines.kept.get_mut(&place) {
-            let before = kept.bytes;
-            kept.push_within(room, incoming);
-            lines.bytes += kept.bytes - before;
-        }
-    }
-
-    fn hang_up(&self, place: &Place) {
-        self.lines.lock().ears.remove(place);
+        let mut kept = lines.take(&address);
+        kept.push_within(KEPT - lines.bytes - kept.bytes, incoming);
+        lines.put(&address, kept);
     }
 }
 
@@ -210,20 +233,20 @@ impl Side {
     /// Whoever hears what is said with these parameters.
     pub(super) fn ear(&self, params: &Value) -> Option<Ear> {
         let mut lines = self.board.lines.lock();
-        let place = lines.owner(self.process, params)?;
-        lines.ears.get(&place).cloned()
+        let address = lines.owner(self.process, params)?;
+        lines.ears.get(&address).cloned()
     }
 
     /// Hands something on to the turn that hears it, or keeps it.
     pub(super) async fn hand_on(&self, incoming: Incoming, room: Option<Room>) {
-        let (place, ear) = {
+        let (address, ear) = {
             let mut lines = self.board.lines.lock();
-            let place = lines.owner(self.process, incoming.params());
-            let ear = place
+            let address = lines.owner(self.process, incoming.params());
+            let ear = address
                 .as_ref()
-                .and_then(|place| lines.ears.get(place))
+                .and_then(|address| lines.ears.get(address))
                 .cloned();
-            (place, ear)
+            (address, ear)
         };
         let unheard = match ear {
             // It may have stopped listening meanwhile.
@@ -233,30 +256,42 @@ impl Side {
             },
             None => incoming,
         };
-        self.board.keep(place, unheard);
+        self.board.keep(address, unheard);
     }
 }
 
 impl Lines {
-    fn take(&mut self, place: &Place) -> Kept {
-        let kept = self.kept.pop(place).unwrap_or_default();
+    fn take(&mut self, address: &Address) -> Kept {
+        let kept = self.kept.pop(address).unwrap_or_default();
         self.bytes -= kept.bytes;
         kept
     }
 
+    /// Keeps what was taken, or made of it. It has to fit.
+    fn put(&mut self, address: &Address, kept: Kept) {
+        if kept.is_empty() {
+            return;
+        }
+        self.bytes += kept.bytes;
+        if let Some((_, forgotten)) = self.kept.push(address.clone(), kept) {
+            debug!("what an agent said of a session is forgotten");
+            self.bytes -= forgotten.bytes;
+        }
+    }
+
     /// The session whose turn is to hear something that a process says: the one it is about, or the one that
     /// is known as the root of that. Learns which session is whose.
-    fn owner(&mut self, process: Number, params: &Value) -> Option<Place> {
-        let session = params["sessionId"].as_str().filter(|id| !id.is_empty())?;
-        let place = |session: &str| Place {
+    fn owner(&mut self, process: Number, params: &Value) -> Option<Address> {
+        let session = params["sessionId"].as_str().filter(|id| is_usable(id))?;
+        let address = |session: &str| Address {
             process,
             session: session.to_owned(),
         };
-        let spoken = place(session);
+        let spoken = address(session);
         let owner = self.parents.get(&spoken).cloned().unwrap_or(spoken);
         let update = &params["update"];
         if update["sessionUpdate"] == "subagent_update"
-            && let Some(child) = update["sessionId"].as_str().map(place)
+            && let Some(child) = update["sessionId"].as_str().map(address)
             && child != owner
             && !self.ears.contains_key(&child)
         {
@@ -264,6 +299,12 @@ impl Lines {
         }
         Some(owner)
     }
+}
+
+/// Whether an id can name a session. Agents make them up, and they are kept.
+pub(super) fn is_usable(id: &str) -> bool {
+    const LONGEST: usize = 1024;
+    !id.is_empty() && id.len() <= LONGEST
 }
 
 impl Ear {
@@ -286,14 +327,26 @@ impl Hearing {
         self.inbox.recv().await
     }
 
-    /// What has been said by now.
-    pub(super) fn now(&mut self) -> Option<(Incoming, Option<Room>)> {
-        self.inbox.try_recv().ok()
+    /// Shows what was said while nobody listened.
+    pub(super) fn look_at_kept(&self, look: impl FnOnce(&Kept)) {
+        if let Some(kept) = self.board.lines.lock().kept.peek(&self.address) {
+            look(kept);
+        }
+    }
+
+    /// What was said while nobody listened.
+    pub(super) fn take_kept(&mut self) -> Kept {
+        self.board.lines.lock().take(&self.address)
     }
 
     /// Stops listening. What was said until now can still be taken; what comes later is kept.
     pub(super) fn stop(&mut self) {
-        self.board.hang_up(&self.place);
+        let mut lines = self.board.lines.lock();
+        let is_own = |ear: &Ear| ear.number == self.number;
+        if lines.ears.get(&self.address).is_some_and(is_own) {
+            lines.ears.remove(&self.address);
+        }
+        drop(lines);
         self.inbox.close();
     }
 }
@@ -310,7 +363,6 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::protocol::ThreadId;
 
     fn io() -> TurnIo {
         TurnIo::channel(1, CancellationToken::new()).0
@@ -343,8 +395,13 @@ mod tests {
     }
 
     fn listen(side: &Side, session: &str) -> (Hearing, Kept) {
-        side.board
-            .listen(side.process, &conversation(session), io())
+        listen_as(side, &conversation(session)).unwrap()
+    }
+
+    fn listen_as(side: &Side, conversation: &Conversation) -> Option<(Hearing, Kept)> {
+        let mut hearing = side.board.listen(side.process, conversation, io())?;
+        let kept = hearing.take_kept();
+        Some((hearing, kept))
     }
 
     #[tokio::test]
@@ -378,7 +435,8 @@ mod tests {
         side.hand_on(announced("child", "grandchild"), None).await;
         side.hand_on(said("grandchild", "deep"), None).await;
         let mut heard = Vec::new();
-        while let Some((it, _)) = hearing.now() {
+        hearing.stop();
+        while let Some((it, _)) = hearing.next().await {
             heard.push(it.params()["sessionId"].as_str().unwrap().to_owned());
         }
         assert_eq!(heard, ["root", "child", "grandchild"]);
@@ -415,13 +473,27 @@ mod tests {
             thread: ThreadId::new("other").unwrap(),
             ..conversation("a")
         };
-        let (_, kept) = one.board.listen(Number(2), &other, io());
+        let (_, kept) = listen_as(&two, &other).unwrap();
         assert_eq!(texts(&kept), ["theirs"]);
-        let (_, kept) = one.board.listen(Number(3), &conversation("a"), io());
-        assert_eq!(
-            texts(&kept),
-            ["late"],
-            "it follows its thread to another process"
-        );
+        let three = Side {
+            process: Number(3),
+            ..two.clone()
+        };
+        let (_, kept) = listen(&three, "a");
+        assert_eq!(texts(&kept), ["late"], "it follows its thread");
+        let stranger = listen_as(&two, &conversation("a"));
+        assert!(stranger.is_none(), "it is another thread's");
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_stops_listening_twice_does_not_stop_the_next_one() {
+        let side = side(1);
+        let (mut first, _) = listen(&side, "a");
+        first.stop();
+        let (mut second, _) = listen(&side, "a");
+        drop(first);
+        side.hand_on(said("a", "heard"), None).await;
+        second.stop();
+        assert!(second.next().await.is_some());
     }
 }

@@ -5,7 +5,9 @@
 //!
 //! The SDK runs its handlers inside its dispatch loop, one after the other. Here that is what is wanted:
 //! a handler that waits for a turn to take an update holds back the answer behind it, so that an answer
-//! never overtakes an update. No handler waits for anything but that queue.
+//! never overtakes an update. No handler waits for anything but that queue. It is one loop for all turns of a
+//! process: a turn that takes nothing holds up the others, so none may wait for an answer without taking what
+//! it hears meanwhile.
 
 use std::sync::Arc;
 

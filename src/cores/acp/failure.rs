@@ -122,7 +122,9 @@ impl Explained {
             ),
             Failure::Handshake(_) => (
                 Code::AgentHandshakeFailed,
-                format!("the program of the agent {name} did not answer as an ACP agent"),
+                format!(
+                    "the program of the agent {name} did not answer as an ACP agent, or not in time"
+                ),
             ),
             Failure::Login(_) => (
                 Code::AuthRequired,

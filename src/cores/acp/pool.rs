@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    board::{Board, Hearing, Kept, Side},
+    board::{Board, Hearing, Side},
     failure::{End, Explained},
     options::Options,
     settings::Offers,
@@ -151,8 +151,8 @@ impl Lease {
         &self.worker
     }
 
-    /// Begins to listen to a conversation. Answers with what was said of it meanwhile, too.
-    pub(super) fn listen(&self, conversation: &Conversation, io: TurnIo) -> (Hearing, Kept) {
+    /// Begins to listen to a conversation. `None` if its session is another thread's in this process.
+    pub(super) fn listen(&self, conversation: &Conversation, io: TurnIo) -> Option<Hearing> {
         let Place { pool, number, .. } = &self.place;
         pool.board.listen(*number, conversation, io)
     }

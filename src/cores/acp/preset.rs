@@ -58,6 +58,23 @@ impl Preset {
     }
 }
 
+/// The mode in which an agent asks before it acts, of those that it offers, if it does not in the mode it is in.
+pub(super) fn asking<'a>(mode: &str, offered: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // What agents call it, the better one first.
+    const ASKING: [&str; 4] = ["ask", "default", "workspace-write", "read-only"];
+    if !approves_by_itself(mode) {
+        return None;
+    }
+    let offered: Vec<&str> = offered.collect();
+    // Pando has each of its modes once more for each persona.
+    let own = mode
+        .rsplit_once(':')
+        .map(|(persona, _)| format!("{persona}:ask"));
+    let mut candidates = own.iter().map(String::as_str).chain(ASKING);
+    let find = |wanted: &str| offered.iter().find(|mode| **mode == wanted).copied();
+    candidates.find_map(find)
+}
+
 /// A version's numbers: what follows the first three is of no account. Agents tell versions that are no
 /// semantic ones, for which the crate `semver` has only an error.
 fn numbers(version: &str) -> [u64; 3] {

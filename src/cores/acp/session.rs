@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{debug, info};
 
 use super::{
-    board::{Hearing, Incoming, Kept},
+    board::{Hearing, Incoming, Kept, is_usable},
     failure::{Failure, describe, is_closed},
     options::Options,
     pool::Lease,
@@ -33,10 +33,12 @@ pub(super) struct Session {
     pub(super) origin: Origin,
     /// What can be chosen in it.
     pub(super) offers: Offers,
-    /// What is said in it from now on.
+    /// What is said in it from now on, and what was said while nobody listened.
     pub(super) hearing: Hearing,
-    /// What was said in it, or in the one that it replaces, while nobody listened.
-    pub(super) kept: Kept,
+    /// What was said in the one that it replaces while nobody listened.
+    pub(super) before: Kept,
+    /// What was told with its opening of how it is set.
+    pub(super) news: Kept,
 }
 
 /// How a session came to be open.
@@ -96,67 +98,62 @@ impl Opening<'_> {
 
     async fn open_patiently(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
         let Some(known) = known else {
-            return self.open_new(Origin::New, Kept::default()).await;
+            return self.open_new(Origin::New).await;
         };
-        let (hearing, kept) = self.lease.listen(known, self.io.clone());
-        let mut session = Session {
-            conversation: known.clone(),
-            origin: Origin::Known,
-            offers: Offers::default(),
-            hearing,
-            kept,
+        // Another thread's session may have that name in this process.
+        let Some(hearing) = self.lease.listen(known, self.io.clone()) else {
+            return self.open_new(Origin::Replacement).await;
         };
+        let mut session = Session::new(known.clone(), Origin::Known, hearing);
         if let Some(offers) = self.lease.open_session(known) {
             session.offers = offers;
+            session.read_kept();
             return Ok(session);
         }
         if self.return_to(&mut session).await? {
             return Ok(session);
         }
-        let Session { hearing, kept, .. } = session;
-        drop(hearing);
-        self.open_new(Origin::Replacement, kept).await
+        let mut new = self.open_new(Origin::Replacement).await?;
+        new.before = session.hearing.take_kept();
+        Ok(new)
     }
 
-    async fn open_new(&self, origin: Origin, mut kept: Kept) -> Result<Session, Failure> {
+    async fn open_new(&self, origin: Origin) -> Result<Session, Failure> {
         let peer = &self.lease.worker().peer;
         let answer = peer.request("session/new", self.params(None)).await;
         let shown = answer.map_err(|error| Failure::of_answer(&error))?;
-        let id = shown["sessionId"].as_str().filter(|id| !id.is_empty());
-        let id = id.ok_or_else(|| Failure::Agent("the new session has no id".into()))?;
+        let wrong = |what: &str| Failure::Agent(format!("the new session's id is {what}"));
+        let id = shown["sessionId"].as_str().filter(|id| is_usable(id));
         let conversation = Conversation {
             thread: self.thread.clone(),
-            session: id.to_owned(),
+            session: id.ok_or_else(|| wrong("missing or too long"))?.to_owned(),
         };
-        let (hearing, more) = self.lease.listen(&conversation, self.io.clone());
-        kept.append(more);
-        let mut offers = Offers::default();
-        offers.read(&shown);
-        self.lease.note_session(&conversation, &offers);
-        Ok(Session {
-            conversation,
-            origin,
-            offers,
-            hearing,
-            kept,
-        })
+        let hearing = self.lease.listen(&conversation, self.io.clone());
+        let hearing = hearing.ok_or_else(|| wrong("that of another session"))?;
+        let mut session = Session::new(conversation, origin, hearing);
+        session.offers.read(&shown);
+        session.read_kept();
+        self.lease
+            .note_session(&session.conversation, &session.offers);
+        Ok(session)
     }
 
     /// Goes back to a session, by the first way that works. Answers with whether one did.
     async fn return_to(&self, session: &mut Session) -> Result<bool, Failure> {
         let agent = &self.options.name;
         let worker = self.lease.worker();
+        // What was said before is older than the answer.
+        session.read_kept();
         for way in Way::of(&worker.hello.capabilities) {
             let method = way.method();
-            let answer = worker
-                .peer
-                .request(method, self.params(Some(&session.conversation.session)));
+            let params = self.params(Some(&session.conversation.session));
+            let answer = worker.peer.request(method, params);
             match session.forget_until(answer).await {
                 Ok(shown) => {
+                    session.offers.read(&shown);
                     if way == Way::Load {
                         session.forget_history().await;
                     }
-                    session.offers.read(&shown);
                     self.lease
                         .note_session(&session.conversation, &session.offers);
                     return Ok(true);
@@ -167,11 +164,8 @@ impl Opening<'_> {
                 Err(error) => {
                     let code = error.code.value();
                     info!(agent, method, code, "the session cannot be returned to so");
-                    debug!(
-                        agent,
-                        detail = describe(&error),
-                        "the session cannot be returned to"
-                    );
+                    let detail = describe(&error);
+                    debug!(agent, detail, "the session cannot be returned to so");
                 }
             }
         }
@@ -207,13 +201,39 @@ pub(super) fn takes_instructions(capabilities: &Value) -> bool {
 }
 
 impl Session {
+    fn new(conversation: Conversation, origin: Origin, hearing: Hearing) -> Self {
+        Self {
+            conversation,
+            origin,
+            offers: Offers::default(),
+            hearing,
+            before: Kept::default(),
+            news: Kept::default(),
+        }
+    }
+
+    /// Reads what was said while nobody listened, as far as it says how the session is set.
+    fn read_kept(&mut self) {
+        let Self {
+            conversation,
+            offers,
+            hearing,
+            ..
+        } = self;
+        hearing.look_at_kept(|kept| {
+            for update in kept.updates(&conversation.session) {
+                offers.read(update);
+            }
+        });
+    }
+
     /// Waits for an answer, and forgets the history that is told meanwhile.
     async fn forget_until<T>(&mut self, answer: impl Future<Output = T>) -> T {
         tokio::pin!(answer);
         loop {
             tokio::select! {
                 biased;
-                Some((incoming, _room)) = self.hearing.next() => self.kept.push_news(incoming),
+                Some((incoming, _room)) = self.hearing.next() => self.hear_news(incoming),
                 answer = &mut answer => return answer,
             }
         }
@@ -225,30 +245,36 @@ impl Session {
         while let Ok(Ok(Some((incoming, _room)))) =
             timeout_at(limit, timeout(REPLAY_SILENCE, self.hearing.next())).await
         {
-            self.kept.push_news(incoming);
+            self.hear_news(incoming);
+        }
+    }
+
+    /// Takes what says how the session is now, and nothing of what was said in it.
+    fn hear_news(&mut self, incoming: Incoming) {
+        if is_news(&incoming) {
+            if let Incoming::Update(params) = &incoming {
+                self.offers.read(&params["update"]);
+            }
+            self.news.push(incoming);
         }
     }
 }
 
-impl Kept {
-    /// Keeps what says how the session is now, and nothing of what was said in it.
-    fn push_news(&mut self, incoming: Incoming) {
-        const HISTORY: [&str; 6] = [
-            "user_message_chunk",
-            "agent_message_chunk",
-            "agent_thought_chunk",
-            "tool_call",
-            "tool_call_update",
-            "plan",
-        ];
-        if let Incoming::Update(params) = &incoming
-            && params["update"]["sessionUpdate"]
-                .as_str()
-                .is_some_and(|kind| !HISTORY.contains(&kind))
-        {
-            self.push(incoming);
-        }
-    }
+/// Whether an update that comes with a history is no part of it.
+fn is_news(incoming: &Incoming) -> bool {
+    const HISTORY: [&str; 6] = [
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+    ];
+    let Incoming::Update(params) = incoming else {
+        return false;
+    };
+    let kind = params["update"]["sessionUpdate"].as_str();
+    kind.is_some_and(|kind| !HISTORY.contains(&kind))
 }
 
 #[cfg(test)]
@@ -277,19 +303,16 @@ mod tests {
     }
 
     #[test]
-    fn of_a_history_only_what_says_how_things_are_now_is_kept() {
-        let mut kept = Kept::default();
-        for kind in [
-            "user_message_chunk",
-            "available_commands_update",
-            "plan",
-            "tool_call",
+    fn of_a_history_only_what_says_how_things_are_now_is_news() {
+        for (kind, wanted) in [
+            ("user_message_chunk", false),
+            ("available_commands_update", true),
+            ("plan", false),
+            ("tool_call", false),
         ] {
             let update = json!({"sessionUpdate": kind});
-            kept.push_news(Incoming::Update(
-                json!({"sessionId": "s", "update": update}),
-            ));
+            let update = Incoming::Update(json!({"sessionId": "s", "update": update}));
+            assert_eq!(is_news(&update), wanted, "{kind}");
         }
-        assert_eq!(kept.said.len(), 1);
     }
 }

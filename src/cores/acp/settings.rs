@@ -5,19 +5,22 @@
 
 use serde_json::{Value, json};
 
-use super::preset::approves_by_itself;
+use super::preset::{approves_by_itself, asking};
 use crate::deps::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
 
-/// Modes in which an agent asks before it acts, the better one first. They are looked for where an agent
-/// is found in a mode that does not, and nothing is configured.
-const ASKING: [&str; 4] = ["ask", "default", "workspace-write", "read-only"];
+/// How many values of a setting are known. Some agents offer hundreds of models.
+const MOST: usize = 500;
+
+/// The longest value or name of one, in bytes.
+const LONGEST: usize = 1024;
 
 /// What a session offers.
-pub(super) type Offers = PerSetting<Option<Offer>>;
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Offers(PerSetting<Option<Offer>>);
 
 /// One thing that can be chosen in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
+struct Offer {
     way: Way,
     /// What is chosen, if known.
     value: Option<String>,
@@ -55,6 +58,8 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// What the agent does not offer.
     pub(super) missing: Vec<(SettingKind, String)>,
+    /// The mode that the session will be in, if the agent asks nobody in it and nobody has configured it.
+    pub(super) unattended: Option<String>,
 }
 
 /// What is shown before any session has told what it offers.
@@ -76,51 +81,62 @@ pub(super) fn configured(
 }
 
 impl Offers {
-    /// Reads what an answer or an update shows, over what is known.
-    pub(super) fn read(&mut self, shown: &Value) {
-        let options = shown["configOptions"].as_array();
-        for kind in SettingKind::ALL {
-            let of_kind = |option: &&Value| option["category"] == category(kind);
-            if let Some(option) = options.and_then(|options| options.iter().find(of_kind)) {
-                *self.get_mut(kind) = of_option(option);
-            }
+    /// Reads what an answer or an update shows, over what is known. Answers with whether that changes something.
+    pub(super) fn read(&mut self, shown: &Value) -> bool {
+        const PLACES: [&str; 4] = ["configOptions", "modes", "models", "currentModeId"];
+        // Nearly every update is about something else.
+        if PLACES.iter().all(|place| shown[place].is_null()) {
+            return false;
         }
-        let modes = (
-            Way::Mode,
-            &shown["modes"],
-            ["currentModeId", "availableModes", "id"],
-        );
-        let keys = ["currentModelId", "availableModels", "modelId"];
-        let models = (Way::Model, &shown["models"], keys);
-        for (kind, (way, list, keys)) in [(SettingKind::Mode, modes), (SettingKind::Model, models)]
-        {
-            let known = self.get_mut(kind);
-            let is_option = |offer: &Offer| matches!(offer.way, Way::Option(_));
-            if list.is_object() && !known.as_ref().is_some_and(is_option) {
-                let [value, options, key] = keys;
-                *known = Some(Offer {
-                    way,
-                    value: text(&list[value]),
-                    options: choices(&list[options], key),
-                });
-            }
-        }
+        let before = self.clone();
+        self.read_options(&shown["configOptions"]);
+        let modes = ["currentModeId", "availableModes", "id"];
+        self.read_older(SettingKind::Mode, Way::Mode, &shown["modes"], modes);
+        let models = ["currentModelId", "availableModels", "modelId"];
+        self.read_older(SettingKind::Model, Way::Model, &shown["models"], models);
         // `current_mode_update`.
-        if let (Some(offer), Some(mode)) = (&mut self.mode, text(&shown["currentModeId"])) {
+        if let (Some(offer), Some(mode)) = (&mut self.0.mode, text(&shown["currentModeId"])) {
             offer.value = Some(mode);
         }
+        *self != before
+    }
+
+    fn read_options(&mut self, options: &Value) {
+        let options = options.as_array().map_or(&[][..], Vec::as_slice);
+        for kind in SettingKind::ALL {
+            let of_kind = |option: &&Value| option["category"] == category(kind);
+            if let Some(option) = options.iter().find(of_kind) {
+                *self.0.get_mut(kind) = of_option(option);
+            }
+        }
+    }
+
+    /// Reads the older form of something, unless there is an option for it. `keys` are where the current one,
+    /// all of them, and the id of each stand.
+    fn read_older(&mut self, kind: SettingKind, way: Way, list: &Value, keys: [&str; 3]) {
+        let known = self.0.get_mut(kind);
+        let is_option = |offer: &Offer| matches!(offer.way, Way::Option(_));
+        if !list.is_object() || known.as_ref().is_some_and(is_option) {
+            return;
+        }
+        let [value, options, key] = keys;
+        *known = Some(Offer {
+            way,
+            value: text(&list[value]),
+            options: choices(&list[options], key),
+        });
     }
 
     /// Notes that something was set.
     pub(super) fn note(&mut self, step: &Step) {
-        if let Some(offer) = self.get_mut(step.kind) {
+        if let Some(offer) = self.0.get_mut(step.kind) {
             offer.value = Some(step.value.clone());
         }
     }
 
     /// What is to be set in the session `session`: what is wished for, else what is configured, else what makes
-    /// an agent ask that approves by itself. What already is so needs no step. The mode comes last, since
-    /// some agents change it with the model.
+    /// an agent ask that approves by itself; the first of these that it offers. What already is so needs no
+    /// step. The mode comes last, since some agents change it with the model.
     pub(super) fn plan(
         &self,
         session: &str,
@@ -129,28 +145,37 @@ impl Offers {
     ) -> Plan {
         let mut plan = Plan::default();
         for kind in [SettingKind::Model, SettingKind::Effort, SettingKind::Mode] {
-            let wanted = wishes.get(kind).as_ref().or(configured.get(kind).as_ref());
-            let offer = self.get(kind).as_ref();
-            let asking = || match kind {
+            let offer = self.0.get(kind).as_ref();
+            let asking = match kind {
                 SettingKind::Mode => offer.and_then(Offer::asking),
                 SettingKind::Model | SettingKind::Effort => None,
             };
-            let Some(value) = wanted.cloned().or_else(asking) else {
-                continue;
-            };
-            match offer {
-                Some(offer) if offer.has(&value) => {
-                    plan.steps.extend(offer.step(session, kind, value));
+            let wanted = [wishes.get(kind), configured.get(kind), &asking];
+            for value in wanted.into_iter().flatten() {
+                match offer {
+                    Some(offer) if offer.has(value) => {
+                        plan.steps.extend(offer.step(session, kind, value.clone()));
+                        break;
+                    }
+                    _ => plan.missing.push((kind, value.clone())),
                 }
-                _ => plan.missing.push((kind, value)),
             }
         }
+        let set = plan
+            .steps
+            .iter()
+            .find(|step| step.kind == SettingKind::Mode);
+        let current = self.0.mode.as_ref().and_then(|offer| offer.value.as_ref());
+        let mode = set.map(|step| &step.value).or(current);
+        plan.unattended = mode
+            .filter(|mode| approves_by_itself(mode) && Some(*mode) != configured.mode.as_ref())
+            .cloned();
         plan
     }
 
     /// All that is offered, as clients are never shown it.
     pub(super) fn all(&self) -> Settings {
-        self.map(|_, offer| {
+        self.0.map(|_, offer| {
             let Offer { value, options, .. } = offer.clone()?;
             Some(Setting { value, options })
         })
@@ -158,7 +183,7 @@ impl Offers {
 
     /// What clients are shown: what is chosen, and what of the rest they may choose.
     pub(super) fn shown(&self, choices: &PerSetting<Vec<String>>) -> Settings {
-        self.map(|kind, offer| {
+        self.0.map(|kind, offer| {
             let offer = offer.as_ref()?;
             let may = |option: &&Choice| choices.get(kind).contains(&option.value);
             Some(Setting {
@@ -170,7 +195,7 @@ impl Offers {
 
     /// The model that answers, if the agent shows it.
     pub(super) fn model(&self) -> Option<Model> {
-        let offer = self.model.as_ref()?;
+        let offer = self.0.model.as_ref()?;
         let id = offer.value.clone().filter(|id| !id.is_empty())?;
         let option = offer.options.iter().find(|option| option.value == id);
         Some(Model {
@@ -188,20 +213,8 @@ impl Offer {
 
     /// The mode in which the agent asks, if it is in one in which it does not.
     fn asking(&self) -> Option<String> {
-        self.value
-            .as_deref()
-            .filter(|mode| approves_by_itself(mode))?;
-        let known = ASKING.iter().find(|mode| self.has(mode)).copied();
-        // Pando has each of its modes once more for each persona.
-        let persona = || {
-            self.value
-                .as_deref()?
-                .strip_suffix(":agent")
-                .map(str::to_owned)
-        };
-        let own = persona().map(|persona| format!("{persona}:ask"));
-        own.filter(|mode| self.has(mode))
-            .or(known.map(str::to_owned))
+        let offered = self.options.iter().map(|option| option.value.as_str());
+        asking(self.value.as_deref()?, offered).map(str::to_owned)
     }
 
     /// The request that sets a value, unless it is set.
@@ -248,7 +261,7 @@ fn of_option(option: &Value) -> Option<Offer> {
 fn choices(entries: &Value, key: &str) -> Vec<Choice> {
     let entries = entries.as_array().map_or(&[][..], Vec::as_slice);
     let mut found = Vec::new();
-    for entry in entries {
+    for entry in entries.iter().take(MOST) {
         match text(&entry[key]) {
             Some(value) => found.push(Choice {
                 value,
@@ -257,11 +270,14 @@ fn choices(entries: &Value, key: &str) -> Vec<Choice> {
             None => found.extend(choices(&entry["options"], key)),
         }
     }
+    found.truncate(MOST);
     found
 }
 
+/// A text of a length that can be kept. A longer one is none: half an id is another one.
 fn text(place: &Value) -> Option<String> {
-    place.as_str().map(str::to_owned)
+    let text = place.as_str().filter(|text| text.len() <= LONGEST)?;
+    Some(text.to_owned())
 }
 
 #[cfg(test)]
@@ -389,6 +405,21 @@ mod tests {
             let plan = offers(&shown).plan("s", &nothing, &nothing);
             let found = plan.steps.first().map(|step| step.value.as_str());
             assert_eq!(found, set, "{shown}");
+            let goes_on = set.is_none() && shown["modes"]["currentModeId"] == "yolo";
+            assert_eq!(plan.unattended.is_some(), goes_on, "{shown}");
+        }
+        let both = offers(&modes("agent", &["agent", "ask"]));
+        for (wish, configured) in [(Some("plan"), None), (None, Some("plan"))] {
+            let mode = |mode: Option<&str>| PerSetting {
+                mode: mode.map(str::to_owned),
+                ..PerSetting::default()
+            };
+            let plan = both.plan("s", &mode(wish), &mode(configured));
+            assert_eq!(
+                plan.steps[0].value, "ask",
+                "what it does not offer changes nothing"
+            );
+            assert_eq!(plan.missing, [(SettingKind::Mode, "plan".to_owned())]);
         }
         let meant = offers(&modes("yolo", &["yolo", "ask"]));
         let plan = meant.plan("s", &nothing, &one(SettingKind::Mode, "yolo"));

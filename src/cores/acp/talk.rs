@@ -22,7 +22,7 @@ use super::{
     vendors::Vendor,
     worker::Worker,
 };
-use crate::deps::{CoreEvent, Gone, SettingKind, StopReason};
+use crate::deps::{CoreEvent, Gone, SessionRef, SettingKind, StopReason};
 
 /// What goes on in an open session.
 pub(super) struct Talk<'a> {
@@ -39,6 +39,7 @@ pub(super) struct Talk<'a> {
     meters: Option<Arc<Meters>>,
     /// Whether the agent was refused something.
     was_refused: bool,
+    vendor: Vendor,
 }
 
 impl<'a> Talk<'a> {
@@ -54,7 +55,8 @@ impl<'a> Talk<'a> {
             origin,
             offers,
             hearing,
-            kept,
+            before,
+            news,
         } = session;
         let capabilities = &worker.hello.capabilities;
         let vendor = Vendor::of(&worker.hello.info);
@@ -72,8 +74,13 @@ impl<'a> Talk<'a> {
             offers,
             hearing,
             was_refused: false,
+            vendor,
         };
+        talk.show().await?;
+        talk.catch_up(before).await?;
+        let kept = talk.hearing.take_kept();
         talk.catch_up(kept).await?;
+        talk.catch_up(news).await?;
         talk.set().await?;
         Ok(talk)
     }
@@ -88,14 +95,15 @@ impl<'a> Talk<'a> {
         &self.offers
     }
 
-    /// Passes on what was said while nobody listened, as messages of their own.
+    /// Passes on what was said while nobody listened, as messages of their own. What it says of the settings
+    /// was read when the session was opened.
     async fn catch_up(&mut self, kept: Kept) -> Result<(), Gone> {
-        self.show().await?;
-        if kept.said.is_empty() && kept.lost == 0 {
+        if kept.is_empty() {
             return Ok(());
         }
         for incoming in kept.said {
-            self.pass_on(incoming).await?;
+            let events = self.translator.translate(incoming);
+            self.emit(events).await?;
         }
         if kept.lost > 0 {
             let value = json!({"updates": kept.lost});
@@ -114,8 +122,16 @@ impl<'a> Talk<'a> {
             .plan(&self.conversation.session, &request.wishes, &options.set);
         for (kind, value) in plan.missing {
             let (agent, setting) = (&options.name, kind.as_str());
-            warn!(agent, setting, value, "the agent does not offer this");
+            warn!(agent, setting, "the agent does not offer this");
             self.tell_not_set(kind, &value).await?;
+        }
+        if let Some(mode) = plan.unattended {
+            let agent = &options.name;
+            warn!(
+                agent,
+                "the agent acts without asking, and offers no other mode"
+            );
+            self.notice("unattended", json!({"mode": mode})).await?;
         }
         if plan.steps.is_empty() {
             return Ok(());
@@ -135,7 +151,7 @@ impl<'a> Talk<'a> {
         })??;
         match answer {
             Ok(shown) => {
-                info!(agent, setting, value = step.value, "set");
+                info!(agent, setting, "set");
                 self.offers.note(&step);
                 self.offers.read(&shown);
                 Ok(())
@@ -178,7 +194,10 @@ impl<'a> Talk<'a> {
     /// It answers with an error, or nobody listens any more.
     pub(super) async fn prompt(&mut self) -> Result<StopReason, Halt> {
         let Turn {
-            options, request, ..
+            options,
+            request,
+            io,
+            ..
         } = self.turn;
         let mut prefix = match &options.instructions {
             Some(text) if self.is_to_be_instructed => instructions_block(text),
@@ -193,12 +212,19 @@ impl<'a> Talk<'a> {
             let value = json!({"skipped": prompt.skipped});
             self.notice("attachments_skipped", value).await?;
         }
-        let params = json!({"sessionId": self.conversation.session, "prompt": prompt.blocks});
+        let session = &self.conversation.session;
+        // Not sooner: a session that was never prompted was not told its instructions.
+        io.bind(SessionRef::new(session)).await?;
+        if io.is_stopped() {
+            // The stop was told before the prompt, to which it would not apply.
+            return Ok(StopReason::Cancelled);
+        }
+        let params = json!({"sessionId": session, "prompt": prompt.blocks});
         let answer = self.ask("session/prompt", params).await?;
         // An answer never overtakes an update, but both can be there at once. What comes later is for the
         // next turn.
         self.hearing.stop();
-        while let Some((incoming, _room)) = self.hearing.now() {
+        while let Some((incoming, _room)) = self.hearing.next().await {
             self.pass_on(incoming).await?;
         }
         let left = self.translator.finish();
@@ -250,9 +276,10 @@ impl<'a> Talk<'a> {
         self.was_refused |= matches!(incoming, Incoming::Asked(_));
         let has_changed = match &incoming {
             Incoming::Update(params) if params["sessionId"] == self.conversation.session => {
-                let before = self.offers.clone();
-                self.offers.read(&params["update"]);
-                self.offers != before
+                let update = &params["update"];
+                let text = update["content"]["text"].as_str();
+                let aside = text.and_then(|text| self.vendor.aside(update, text));
+                self.offers.read(aside.as_ref().unwrap_or(update))
             }
             _ => false,
         };

@@ -15,7 +15,7 @@ use super::{
     shelf::{Conversation, Verdict},
     talk::Talk,
 };
-use crate::deps::{CoreEvent, Gone, SessionRef, Settings, StopReason, TurnIo, TurnRequest};
+use crate::deps::{CoreEvent, Gone, Settings, StopReason, TurnIo, TurnRequest};
 
 /// A turn and what it needs.
 pub(super) struct Turn {
@@ -104,7 +104,6 @@ impl Turn {
         };
         let session = opening.open(known).await?;
         let id = &session.conversation.session;
-        self.io.bind(SessionRef::new(id)).await?;
         if session.origin == Origin::Replacement {
             let previous = known.map(|known| &known.session);
             let value = json!({"session": id, "previous": previous});
@@ -123,7 +122,11 @@ impl Turn {
         lease: &mut Lease,
         mut talk: Talk<'_>,
     ) -> (Result<StopReason, Halt>, Verdict) {
-        let before = Before::look(lease).await;
+        // A process that is not kept anyway ends at once.
+        let before = match self.options.pool_size {
+            0 => None,
+            _ => Some(Before::look(lease).await),
+        };
         lease.set_verdict(Verdict::Stuck);
         let cancel = json!({"sessionId": talk.conversation().session});
         let peer = lease.worker().peer.clone();
@@ -146,15 +149,19 @@ impl Turn {
             }
             Met::Ended(Err(Halt::Gone)) => (Err(Halt::Gone), Verdict::Stuck),
             Met::Ended(ended) if self.io.is_stopped() => {
-                // Where it is not kept anyway it ends at once.
-                let is_kept = self.options.pool_size > 0;
-                let verdict = if is_kept && before.is_all(lease).await {
+                let is_all = match before {
+                    Some(before) => before.is_all(lease).await,
+                    None => false,
+                };
+                let verdict = if is_all {
                     Verdict::Sound
                 } else {
                     Verdict::Doubtful
                 };
                 (ended, verdict)
             }
+            // It reads its login when it starts.
+            Met::Ended(ended @ Err(Halt::Failed(Failure::Login(_)))) => (ended, Verdict::Doubtful),
             Met::Ended(ended) => (ended, Verdict::Sound),
         }
     }
