@@ -35,8 +35,9 @@ pub trait Deps: Send + Sync + 'static {
 
     /// Runs one turn of a session to its end.
     ///
-    /// The future must end soon after [`TurnIo::stopped`] does, and dropping it must leave nothing
-    /// behind: no task, no process, no socket. It may panic; that ends this run only.
+    /// The future must end soon after [`TurnIo::stopped`] does. Dropping it must leave nothing of the turn
+    /// behind; what a core keeps between turns ends with [`Deps::close`]. It may panic; that ends this run
+    /// only.
     fn turn(
         &self,
         request: TurnRequest,
@@ -163,7 +164,7 @@ pub struct TurnRequest {
     pub session: Option<SessionRef>,
     /// What the person said: the trailing user message.
     pub prompt: Content,
-    /// What the client wishes for this turn and later ones. Each is one of the agent's choices.
+    /// What the client wishes for this turn. Each is one of the agent's choices.
     pub wishes: PerSetting<Option<String>>,
     /// The whole request, so that a core can read state, context and forwarded properties. Untrusted.
     pub input: Arc<RunAgentInput>,

@@ -1,9 +1,10 @@
 //! Stopping in two stages.
 //!
 //! The first signal is a request: nothing new begins, and whoever asks is told so (503, `readyz` too);
-//! what runs may end within its grace period, and an idle daemon is gone at once. A second signal, or
-//! the end of the period, stops every turn; each open stream still gets its terminal event. Then the
-//! listener closes, gives connections a moment to take what was written, and cuts them.
+//! what runs may end within its grace period, and an idle daemon is gone once what its agents keep has
+//! ended, which takes some seconds at most. A second signal, or the end of the period, stops every turn;
+//! each open stream still gets its terminal event. Then the listener closes, gives connections a moment
+//! to take what was written, and cuts them.
 //!
 //! The end of the listener without a signal is a failure, whatever it says about itself.
 

@@ -14,12 +14,23 @@ const SHOWN: usize = 64;
 
 /// A wish that is not granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("grant {}: {why}", place.as_str())]
-pub struct BadWish {
-    /// Where in the request it stands.
-    pub place: Pointer,
-    /// What is wrong with it.
-    pub why: String,
+pub enum BadWish {
+    /// It is no wish at all.
+    #[error("read {}: it must be {wanted}", place.as_str())]
+    Malformed {
+        /// Where in the request it stands.
+        place: Pointer,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// Clients of the agent may not choose it.
+    #[error("grant {}: {value:?} is none of the values that clients of this agent may choose", place.as_str())]
+    NotOffered {
+        /// Where in the request it stands.
+        place: Pointer,
+        /// The beginning of what was wished for.
+        value: String,
+    },
 }
 
 /// Reads the wishes off a request and holds them against what the agent's clients may choose. What is
@@ -38,25 +49,23 @@ pub(super) fn read(
         return Ok(wishes);
     };
     let place = Pointer::root().child("forwardedProps").child(name);
-    let refuse = |place: &Pointer, why: &str| BadWish {
-        place: place.clone(),
-        why: why.to_owned(),
-    };
     if !ours.is_object() && !ours.is_null() {
-        return Err(refuse(&place, "it must be an object"));
+        let wanted = "an object";
+        return Err(BadWish::Malformed { place, wanted });
     }
     for kind in SettingKind::ALL {
         let place = place.child(kind.as_str());
         let wish = match &ours[kind.as_str()] {
             Value::Null => continue,
             Value::String(wish) => wish,
-            _ => return Err(refuse(&place, "it must be a string")),
+            _ => {
+                let wanted = "a string";
+                return Err(BadWish::Malformed { place, wanted });
+            }
         };
         if !choices.get(kind).contains(wish) {
-            let shown: String = wish.chars().take(SHOWN).collect();
-            let why =
-                format!("{shown:?} is none of the values that clients of this agent may choose");
-            return Err(refuse(&place, &why));
+            let value = wish.chars().take(SHOWN).collect();
+            return Err(BadWish::NotOffered { place, value });
         }
         *wishes.get_mut(kind) = Some(wish.clone());
     }

@@ -13,7 +13,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::reply::{self, Reply};
-use crate::{engine::StartError, protocol::decode::DecodeError};
+use crate::{
+    engine::{BadWish, StartError},
+    protocol::decode::DecodeError,
+};
 
 /// The longest message, in bytes. What was sent may be quoted in it and be any length.
 const MAX_MESSAGE: usize = 400;
@@ -94,7 +97,12 @@ impl Problem {
             Self::Start(error) => match error {
                 StartError::UnknownAgent => (StatusCode::NOT_FOUND, "unknown_agent"),
                 StartError::NothingToDo => (StatusCode::BAD_REQUEST, "nothing_to_do"),
-                StartError::Wish(_) => (StatusCode::BAD_REQUEST, "not_offered"),
+                StartError::Wish(BadWish::Malformed { .. }) => {
+                    (StatusCode::BAD_REQUEST, "invalid_input")
+                }
+                StartError::Wish(BadWish::NotOffered { .. }) => {
+                    (StatusCode::BAD_REQUEST, "not_offered")
+                }
                 StartError::Busy => (StatusCode::CONFLICT, "thread_busy"),
                 // The limit is the daemon's, not the caller's, so it is no 429.
                 StartError::Full => (StatusCode::SERVICE_UNAVAILABLE, "too_many_runs"),
@@ -197,7 +205,7 @@ mod tests {
     use std::{fmt::Write, iter};
 
     use super::*;
-    use crate::{engine::BadWish, protocol::Pointer};
+    use crate::protocol::Pointer;
 
     /// The problem that is listed after another. The match makes a new variant fail to compile until
     /// it has its place.
@@ -232,11 +240,8 @@ mod tests {
 
     fn bad_wish() -> StartError {
         let place = Pointer::root().child("forwardedProps");
-        BadWish {
-            place,
-            why: "it must be an object".into(),
-        }
-        .into()
+        let value = "yolo".into();
+        BadWish::NotOffered { place, value }.into()
     }
 
     fn all() -> impl Iterator<Item = Problem> {

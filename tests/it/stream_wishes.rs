@@ -92,14 +92,14 @@ async fn a_wish_that_is_listed_reaches_the_core_and_is_shown_in_the_state() {
 #[tokio::test]
 async fn a_wish_that_is_not_listed_is_refused_before_anything_starts() {
     let daemon = Daemon::start(Moody);
-    for forwarded in [
-        json!({"pando": {"mode": "yolo"}}),
-        json!({"pando": {"model": "any"}}),
-        json!({"pando": {"mode": 1}}),
-        json!({"pando": true}),
+    for (forwarded, code) in [
+        (json!({"pando": {"mode": "yolo"}}), "not_offered"),
+        (json!({"pando": {"model": "any"}}), "not_offered"),
+        (json!({"pando": {"mode": 1}}), "invalid_input"),
+        (json!({"pando": true}), "invalid_input"),
     ] {
         let answer = daemon.post(&wishing(forwarded)).send().await;
-        assert_eq!(answer.code(), (400, "not_offered".to_owned()));
+        assert_eq!(answer.code(), (400, code.to_owned()));
         let error = &answer.json()["error"];
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("/forwardedProps/pando"), "{message}");

@@ -258,8 +258,9 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
         return Err(Failure::Handshake(format!("it speaks version {version}")));
     }
     let version = answer["agentInfo"]["version"].as_str();
-    // A longer one is none.
-    let version = version.filter(|version| version.len() <= 64);
+    // Anything else is none that a log should have.
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
+    let version = version.filter(|it| it.len() <= 64 && it.chars().all(plain));
     info!(agent, version, "the agent is ready");
     if let (Some(preset), Some(version)) = (options.preset, version)
         && let Some(oldest) = preset.too_old(version)
