@@ -5,6 +5,8 @@ use agui_serve::{
     protocol::{Content, ContextEntry, Part, PartKind, Source},
 };
 
+use serde_json::json;
+
 use crate::stage::{Stage, events, text};
 
 #[tokio::test]
@@ -75,6 +77,12 @@ async fn permission_is_refused_with_the_agents_own_option() {
         _ => None,
     });
     assert_eq!(result, Some(true), "the refused call has a result");
+    let notice = CoreEvent::Notice {
+        name: "permission_refused".into(),
+        call: Some("c".into()),
+        value: json!({"title": "rm x", "kind": "execute"}),
+    };
+    assert!(events(&signals).contains(&&notice), "{signals:#?}");
 }
 
 #[tokio::test]

@@ -8,15 +8,32 @@ use serde_json::{Value, json};
 use super::preset::{approves_by_itself, asking};
 use crate::deps::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
 
+/// The request that sets a config option.
+const SET_OPTION: &str = "session/set_config_option";
+
+/// The category of options about what an agent may do without asking, as Copilot calls it.
+const PERMISSIONS: &str = "permissions";
+
+/// The value of such an option with which the agent asks.
+const OFF: &str = "off";
+
 /// How many values of a setting are known. Some agents offer hundreds of models.
 const MOST: usize = 500;
 
 /// The longest value or name of one, in bytes.
 const LONGEST: usize = 1024;
 
+/// How many options are known that let an agent act without asking.
+const SWITCHES: usize = 8;
+
 /// What a session offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Offers(PerSetting<Option<Offer>>);
+pub(super) struct Offers {
+    settings: PerSetting<Option<Offer>>,
+    /// Options, by id, that let the agent act without asking whatever its mode, and can be off. A person's
+    /// words can switch them on (`/allow-all on` at Copilot), which is told late if at all.
+    switches: Vec<String>,
+}
 
 /// One thing that can be chosen in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +58,8 @@ enum Way {
 /// A request that sets something.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
-    /// What is set.
-    pub(super) kind: SettingKind,
+    /// What is set; none for what lets an agent act without asking.
+    pub(super) kind: Option<SettingKind>,
     /// To what.
     pub(super) value: String,
     /// The request's method.
@@ -95,7 +112,8 @@ impl Offers {
         let models = ["currentModelId", "availableModels", "modelId"];
         self.read_older(SettingKind::Model, Way::Model, &shown["models"], models);
         // `current_mode_update`.
-        if let (Some(offer), Some(mode)) = (&mut self.0.mode, text(&shown["currentModeId"])) {
+        if let (Some(offer), Some(mode)) = (&mut self.settings.mode, text(&shown["currentModeId"]))
+        {
             offer.value = Some(mode);
         }
         *self != before
@@ -106,15 +124,24 @@ impl Offers {
         for kind in SettingKind::ALL {
             let of_kind = |option: &&Value| option["category"] == category(kind);
             if let Some(option) = options.iter().find(of_kind) {
-                *self.0.get_mut(kind) = of_option(option);
+                *self.settings.get_mut(kind) = of_option(option);
             }
+        }
+        let can_be_off = |option: &&Value| {
+            let values = choices(&option["options"], "value");
+            option["category"] == PERMISSIONS && values.iter().any(|value| value.value == OFF)
+        };
+        if !options.is_empty() {
+            let switches = options.iter().filter(can_be_off);
+            let ids = switches.filter_map(|option| text(&option["id"]));
+            self.switches = ids.take(SWITCHES).collect();
         }
     }
 
     /// Reads the older form of something, unless there is an option for it. `keys` are where the current one,
     /// all of them, and the id of each stand.
     fn read_older(&mut self, kind: SettingKind, way: Way, list: &Value, keys: [&str; 3]) {
-        let known = self.0.get_mut(kind);
+        let known = self.settings.get_mut(kind);
         let is_option = |offer: &Offer| matches!(offer.way, Way::Option(_));
         if !list.is_object() || known.as_ref().is_some_and(is_option) {
             return;
@@ -129,7 +156,10 @@ impl Offers {
 
     /// Notes that something was set.
     pub(super) fn note(&mut self, step: &Step) {
-        if let Some(offer) = self.0.get_mut(step.kind) {
+        let offer = step
+            .kind
+            .and_then(|kind| self.settings.get_mut(kind).as_mut());
+        if let Some(offer) = offer {
             offer.value = Some(step.value.clone());
         }
     }
@@ -144,8 +174,17 @@ impl Offers {
         configured: &PerSetting<Option<String>>,
     ) -> Plan {
         let mut plan = Plan::default();
+        // Whoever configures a mode in which the agent asks nobody means that.
+        let is_meant = configured.mode.as_deref().is_some_and(approves_by_itself);
+        let switches = self.switches.iter().filter(|_| !is_meant);
+        plan.steps.extend(switches.map(|id| Step {
+            kind: None,
+            value: OFF.to_owned(),
+            method: SET_OPTION,
+            params: json!({"sessionId": session, "configId": id, "value": OFF}),
+        }));
         for kind in [SettingKind::Model, SettingKind::Effort, SettingKind::Mode] {
-            let offer = self.0.get(kind).as_ref();
+            let offer = self.settings.get(kind).as_ref();
             let asking = match kind {
                 SettingKind::Mode => offer.and_then(Offer::asking),
                 SettingKind::Model | SettingKind::Effort => None,
@@ -164,8 +203,12 @@ impl Offers {
         let set = plan
             .steps
             .iter()
-            .find(|step| step.kind == SettingKind::Mode);
-        let current = self.0.mode.as_ref().and_then(|offer| offer.value.as_ref());
+            .find(|step| step.kind == Some(SettingKind::Mode));
+        let current = self
+            .settings
+            .mode
+            .as_ref()
+            .and_then(|offer| offer.value.as_ref());
         let mode = set.map(|step| &step.value).or(current);
         plan.unattended = mode
             .filter(|mode| approves_by_itself(mode) && Some(*mode) != configured.mode.as_ref())
@@ -175,7 +218,7 @@ impl Offers {
 
     /// All that is offered, as clients are never shown it.
     pub(super) fn all(&self) -> Settings {
-        self.0.map(|_, offer| {
+        self.settings.map(|_, offer| {
             let Offer { value, options, .. } = offer.clone()?;
             Some(Setting { value, options })
         })
@@ -183,7 +226,7 @@ impl Offers {
 
     /// What clients are shown: what is chosen, and what of the rest they may choose.
     pub(super) fn shown(&self, choices: &PerSetting<Vec<String>>) -> Settings {
-        self.0.map(|kind, offer| {
+        self.settings.map(|kind, offer| {
             let offer = offer.as_ref()?;
             let may = |option: &&Choice| choices.get(kind).contains(&option.value);
             Some(Setting {
@@ -195,7 +238,7 @@ impl Offers {
 
     /// The model that answers, if the agent shows it.
     pub(super) fn model(&self) -> Option<Model> {
-        let offer = self.0.model.as_ref()?;
+        let offer = self.settings.model.as_ref()?;
         let id = offer.value.clone().filter(|id| !id.is_empty())?;
         let option = offer.options.iter().find(|option| option.value == id);
         Some(Model {
@@ -223,7 +266,7 @@ impl Offer {
             return None;
         }
         let (method, name) = match &self.way {
-            Way::Option(_) => ("session/set_config_option", "value"),
+            Way::Option(_) => (SET_OPTION, "value"),
             Way::Mode => ("session/set_mode", "modeId"),
             Way::Model => ("session/set_model", "modelId"),
         };
@@ -232,7 +275,7 @@ impl Offer {
             params["configId"] = json!(id);
         }
         Some(Step {
-            kind,
+            kind: Some(kind),
             value,
             method,
             params,
@@ -424,6 +467,24 @@ mod tests {
         let meant = offers(&modes("yolo", &["yolo", "ask"]));
         let plan = meant.plan("s", &nothing, &one(SettingKind::Mode, "yolo"));
         assert_eq!(plan, Plan::default(), "what is configured is meant");
+    }
+
+    #[test]
+    fn what_lets_an_agent_act_without_asking_is_switched_off_before_each_prompt() {
+        let values = json!([{"value": "on"}, {"value": "off"}]);
+        let shown = offers(&json!({"configOptions": [
+            {"id": "allow_all", "category": "permissions", "currentValue": "off", "options": values},
+            {"id": "fast", "category": "model_config", "currentValue": "on", "options": values},
+        ]}));
+        let nothing = PerSetting::default();
+        let plan = shown.plan("s", &nothing, &nothing);
+        let [step] = &plan.steps[..] else {
+            panic!("{plan:?}");
+        };
+        let params = json!({"sessionId": "s", "configId": "allow_all", "value": "off"});
+        assert_eq!((step.method, &step.params), (SET_OPTION, &params));
+        let meant = shown.plan("s", &nothing, &one(SettingKind::Mode, "autopilot"));
+        assert!(meant.steps.is_empty(), "what is configured is meant");
     }
 
     #[test]

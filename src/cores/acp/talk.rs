@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent_client_protocol as sdk;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::{debug, warn};
 
 use super::{
     board::{Hearing, Incoming, Kept},
@@ -143,7 +143,8 @@ impl<'a> Talk<'a> {
     }
 
     async fn take(&mut self, step: Step) -> Result<(), Halt> {
-        let (agent, setting) = (&self.turn.options.name, step.kind.as_str());
+        let agent = &self.turn.options.name;
+        let setting = step.kind.map_or("permissions", SettingKind::as_str);
         let patience = self.turn.options.start_timeout;
         let asking = self.ask(step.method, step.params.clone());
         let answer = timeout(patience, asking).await.map_err(|_| {
@@ -151,22 +152,24 @@ impl<'a> Talk<'a> {
         })??;
         match answer {
             Ok(shown) => {
-                info!(agent, setting, "set");
+                debug!(agent, setting, "set");
                 self.offers.note(&step);
                 self.offers.read(&shown);
                 Ok(())
             }
             Err(error) if is_closed(&error) => Err(Failure::of_answer(&error).into()),
-            // It would go on and ask nobody.
-            Err(error) if step.kind == SettingKind::Mode => {
-                let why = format!("{} is not granted: {}", step.method, describe(&error));
-                Err(Failure::Agent(why).into())
-            }
-            Err(error) => {
-                let code = error.code.value();
-                warn!(agent, setting, code, "the agent does not take this");
-                Ok(self.tell_not_set(step.kind, &step.value).await?)
-            }
+            Err(error) => match step.kind {
+                Some(kind @ (SettingKind::Model | SettingKind::Effort)) => {
+                    let code = error.code.value();
+                    warn!(agent, setting, code, "the agent does not take this");
+                    Ok(self.tell_not_set(kind, &step.value).await?)
+                }
+                // It would go on and ask nobody.
+                Some(SettingKind::Mode) | None => {
+                    let why = format!("{} is not granted: {}", step.method, describe(&error));
+                    Err(Failure::Agent(why).into())
+                }
+            },
         }
     }
 
@@ -273,7 +276,11 @@ impl<'a> Talk<'a> {
 
     /// Passes on what the agent says.
     async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Gone> {
-        self.was_refused |= matches!(incoming, Incoming::Asked(_));
+        let refused = match &incoming {
+            Incoming::Asked(params) => Some(refusal(&params["toolCall"])),
+            Incoming::Update(_) => None,
+        };
+        self.was_refused |= refused.is_some();
         let has_changed = match &incoming {
             Incoming::Update(params) if params["sessionId"] == self.conversation.session => {
                 let update = &params["update"];
@@ -284,7 +291,7 @@ impl<'a> Talk<'a> {
             _ => false,
         };
         let events = self.translator.translate(incoming);
-        self.emit(events).await?;
+        self.emit(events.into_iter().chain(refused)).await?;
         if has_changed {
             self.show().await?;
         }
@@ -300,6 +307,18 @@ impl<'a> Talk<'a> {
             self.turn.io.emit(event).await?;
         }
         Ok(())
+    }
+}
+
+/// Says that something was refused, so that nobody looks for whoever did.
+fn refusal(call: &Value) -> CoreEvent {
+    const LONGEST: usize = 1024;
+    let shown = |text: &str| text[..text.floor_char_boundary(LONGEST)].to_owned();
+    let member = |name: &str| call[name].as_str().map(shown);
+    CoreEvent::Notice {
+        name: "permission_refused".into(),
+        call: call["toolCallId"].as_str().map(Into::into),
+        value: json!({"title": member("title"), "kind": member("kind")}),
     }
 }
 
