@@ -17,6 +17,9 @@ export const tools = {
   create: (path, text) => ["create", { path, file_text: text }],
 };
 
+/** What one can type to it so that it asks no more. */
+export const unlocks = ["/allow-all on"];
+
 /**
  * Writes the agent's home below `dir` and returns `{command, args, env}`, where `env` is the whole
  * environment that the agent needs. Only with `mayEdit` it changes files without asking.
