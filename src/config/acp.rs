@@ -1,7 +1,7 @@
 //! The settings of an agent that is a program.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -178,6 +178,10 @@ fn instructions(name: &str, agent: &raw::Agent, loaded: &Loaded) -> Result<Optio
 /// The text of a file, or why there is none.
 fn read(path: &Path) -> Result<String, String> {
     let read = || -> io::Result<String> {
+        // Opening a pipe would wait for whoever writes to it.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
         let mut text = String::new();
         let read = File::open(path)?
             .take(MAX_INSTRUCTIONS + 1)

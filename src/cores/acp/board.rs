@@ -29,8 +29,11 @@ const QUEUE: usize = 16;
 /// of is forgotten.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 
-/// How much is kept of all sessions together, in bytes of JSON.
-const KEPT: usize = 4 * 1024 * 1024;
+/// How much is kept of a session, in bytes of JSON.
+const KEPT: usize = 1024 * 1024;
+
+/// How much is kept of all sessions together. For more the longest unheard of is forgotten.
+const KEPT_IN_ALL: usize = 16 * 1024 * 1024;
 
 /// What the program tells or asks within a session, in order.
 #[derive(Debug)]
@@ -61,7 +64,13 @@ pub(super) struct Kept {
 impl Kept {
     /// Keeps something, or counts it if that would be too much.
     pub(super) fn push(&mut self, incoming: Incoming) {
-        self.push_within(KEPT - self.bytes, incoming);
+        let bytes = incoming.params().to_string().len();
+        if self.bytes + bytes > KEPT {
+            self.lost += 1;
+            return;
+        }
+        self.bytes += bytes;
+        self.said.push_back(incoming);
     }
 
     /// What was told, as far as it says how the session `session` is set.
@@ -69,16 +78,6 @@ impl Kept {
         let of_session = move |it: &&Incoming| it.params()["sessionId"] == session;
         let said = self.said.iter().filter(of_session);
         said.map(|incoming| &incoming.params()["update"])
-    }
-
-    fn push_within(&mut self, room: usize, incoming: Incoming) {
-        let bytes = incoming.params().to_string().len();
-        if bytes > room {
-            self.lost += 1;
-            return;
-        }
-        self.bytes += bytes;
-        self.said.push_back(incoming);
     }
 
     /// Whether there is nothing to say of it.
@@ -216,7 +215,7 @@ impl Board {
         };
         let mut lines = self.lines.lock();
         let mut kept = lines.take(&address);
-        kept.push_within(KEPT - lines.bytes - kept.bytes, incoming);
+        kept.push(incoming);
         lines.put(&address, kept);
     }
 }
@@ -267,15 +266,19 @@ impl Lines {
         kept
     }
 
-    /// Keeps what was taken, or made of it. It has to fit.
+    /// Keeps what was taken, or made of it.
     fn put(&mut self, address: &Address, kept: Kept) {
         if kept.is_empty() {
             return;
         }
         self.bytes += kept.bytes;
-        if let Some((_, forgotten)) = self.kept.push(address.clone(), kept) {
+        let mut forgotten = self.kept.push(address.clone(), kept);
+        while self.bytes > KEPT_IN_ALL || forgotten.is_some() {
+            let Some((_, kept)) = forgotten.take().or_else(|| self.kept.pop_lru()) else {
+                return;
+            };
             debug!("what an agent said of a session is forgotten");
-            self.bytes -= forgotten.bytes;
+            self.bytes -= kept.bytes;
         }
     }
 

@@ -97,12 +97,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 /// would swallow before it. `None` for anything else, and for what is not UTF-8.
 pub(super) fn object(line: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(line).ok()?;
-    let text = text.trim_start_matches('\u{feff}').trim();
-    let text = match text.strip_prefix('\u{1b}') {
-        Some(rest) => &rest[rest.find('{')?..],
-        None => text,
-    };
-    (text.starts_with('{') && text.ends_with('}')).then_some(text)
+    // Wrappers write progress and colours before and after it, in the same line.
+    let (start, end) = (text.find('{')?, text.rfind('}')?);
+    text.get(start..=end)
 }
 
 #[cfg(test)]
@@ -145,7 +142,9 @@ mod tests {
             (b"{\"a\":1}\r".as_slice(), Some("{\"a\":1}")),
             (b"\xef\xbb\xbf{}", Some("{}")),
             (b"\x1b]0;title\x07{}", Some("{}")),
+            (b"\r10%\rLoading...{\"a\":1}\x1b[0m\0", Some("{\"a\":1}")),
             (b"\x1b[32mready\x1b[0m", None),
+            (b"} {", None),
             (b"Starting agent ...", None),
             (b"[1]", None),
             (b"{\"a\":\"\xff\"}", None),

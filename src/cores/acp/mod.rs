@@ -5,7 +5,7 @@
 //! the process back. The process stays for later turns, for a while.
 //!
 //! From the program up: `process` owns the program, and `supervisor` is the process between the two that
-//! leaves nothing of it behind (`ending` has the steps); `lines` cuts its output into lines of bounded length;
+//! leaves nothing of it behind (`ending` has the steps); `lines` cuts its output into lines of bounded length, of which `messages` reads the messages;
 //! `transport` carries messages between those and the SDK and bounds what is inside it; `client` is the SDK
 //! with our handlers, and `board` knows who hears what is said; `worker` is the task that all of that runs
 //! in. `pool` hands out workers, as `shelf` decides. `turn`, `session`, `settings` and `talk` hold the
@@ -22,6 +22,7 @@ mod ending;
 mod failure;
 mod leftovers;
 mod lines;
+mod messages;
 mod options;
 mod permission;
 mod pool;

@@ -91,31 +91,35 @@ fn numbers(version: &str) -> [u64; 3] {
 /// name. What an operator's own modes are called is not known here.
 pub fn approves_by_itself(mode: &str) -> bool {
     // From the modes that the agents list in `session/new`, and for those that they list only on some
-    // machines from their documentation.
-    const MODES: [&str; 13] = [
+    // machines from their documentation; written without what tells words apart.
+    const MODES: [&str; 10] = [
         // Claude Code. In `auto` a model decides; in `dontAsk` what is not allowed already is denied unseen.
-        "acceptEdits",
+        "acceptedits",
         "auto",
-        "bypassPermissions",
-        "dontAsk",
+        "bypasspermissions",
+        "dontask",
         // Codex. In `agent`, and in `auto` of old, a model decides what is worth asking for.
         "agent",
-        "agent-full-access",
-        "full-access",
+        "agentfullaccess",
+        "fullaccess",
+        "dangerfullaccess",
         // Gemini CLI and Qwen Code.
         "yolo",
-        "autoEdit",
-        "auto_edit",
-        "auto-edit",
-        // Copilot CLI's own word, and as it writes it: an address with the word as its fragment.
-        "autopilot",
-        "https://agentclientprotocol.com/protocol/session-modes#autopilot",
+        "autoedit",
     ];
-    // Pando: `agent`, also of one of its personas.
-    let pando = mode
-        .rsplit_once(':')
-        .is_some_and(|(_, mode)| mode.eq_ignore_ascii_case("agent"));
-    pando || MODES.iter().any(|known| known.eq_ignore_ascii_case(mode))
+    // Copilot CLI's: an address with the word as its fragment, and `agent` there is the mode in which it asks.
+    const AUTOPILOT: &str = "autopilot";
+    let bare = |text: &str| {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    if let Some((_, fragment)) = mode.rsplit_once('#') {
+        return bare(fragment) == AUTOPILOT;
+    }
+    // Pando has each mode once more for each persona.
+    let word = mode.rsplit_once(':').map_or(mode, |(_, word)| word);
+    let word = bare(word);
+    word == AUTOPILOT || MODES.contains(&word.as_str())
 }
 
 #[cfg(test)]
@@ -137,6 +141,10 @@ mod tests {
             ("default", false),
             ("plan", false),
             ("acceptEdits", true),
+            ("accept_edits", true),
+            ("Bypass-Permissions", true),
+            ("danger-full-access", true),
+            ("x#AUTOPILOT", true),
             ("bypasspermissions", true),
             ("read-only", false),
             ("workspace-write", false),

@@ -48,6 +48,8 @@ pub(super) struct Process {
     child: Child,
     reach: Reach,
     tail: Arc<Tail>,
+    /// Whose it is, for the log.
+    agent: String,
 }
 
 /// The program's three streams.
@@ -102,7 +104,14 @@ impl Process {
             stderr: stderr::lines(child.stderr.take().expect("it is piped")),
         };
         let tail = Arc::default();
-        Ok((Self { child, reach, tail }, pipes))
+        let agent = options.name.clone();
+        let process = Self {
+            child,
+            reach,
+            tail,
+            agent,
+        };
+        Ok((process, pipes))
     }
 
     /// The process that all others of the agent are below.
@@ -140,10 +149,10 @@ impl Process {
             mut stdout,
             mut stderr,
         } = pipes;
-        let tail = self.tail();
+        let (tail, agent) = (self.tail(), self.agent.clone());
         // A program that cannot write does not end.
         let quiet = pin!(async {
-            tokio::join!(stdout.discard(), tail.drain(&mut stderr, ""));
+            tokio::join!(stdout.discard(), tail.drain(&mut stderr, &agent));
         });
         let winding_down = self.wind_down(stdin, manner, hurry);
         let (status, quiet) = match select(pin!(winding_down), quiet).await {

@@ -90,13 +90,6 @@ impl Opening<'_> {
     /// # Errors
     /// Any [`Failure`] but [`Failure::Unavailable`].
     pub(super) async fn open(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
-        let patience = self.options.start_timeout;
-        timeout(patience, self.open_patiently(known))
-            .await
-            .unwrap_or_else(|_| Err(Failure::Handshake(format!("no session in {patience:?}"))))
-    }
-
-    async fn open_patiently(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
         let Some(known) = known else {
             return self.open_new(Origin::New).await;
         };
@@ -120,7 +113,10 @@ impl Opening<'_> {
 
     async fn open_new(&self, origin: Origin) -> Result<Session, Failure> {
         let peer = &self.lease.worker().peer;
-        let answer = peer.request("session/new", self.params(None)).await;
+        let patience = self.options.start_timeout;
+        let answer = timeout(patience, peer.request("session/new", self.params(None))).await;
+        let answer =
+            answer.map_err(|_| Failure::Handshake(format!("no session in {patience:?}")))?;
         let shown = answer.map_err(|error| Failure::of_answer(&error))?;
         let wrong = |what: &str| Failure::Agent(format!("the new session's id is {what}"));
         let id = shown["sessionId"].as_str().filter(|id| is_usable(id));
@@ -148,7 +144,13 @@ impl Opening<'_> {
             let method = way.method();
             let params = self.params(Some(&session.conversation.session));
             let answer = worker.peer.request(method, params);
-            match session.forget_until(answer).await {
+            let answer = session.forget_until(timeout(self.options.start_timeout, answer));
+            // One that answers nothing may know another way.
+            let Ok(answer) = answer.await else {
+                info!(agent, method, "no answer in time");
+                continue;
+            };
+            match answer {
                 Ok(shown) => {
                     session.offers.read(&shown);
                     if way == Way::Load {

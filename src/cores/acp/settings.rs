@@ -164,6 +164,13 @@ impl Offers {
         }
     }
 
+    /// Whether the agent is in another mode than was set, so that it may go on and ask nobody.
+    pub(super) fn denies(&self, step: &Step) -> bool {
+        let mode = self.settings.mode.as_ref();
+        let value = mode.and_then(|mode| mode.value.as_ref());
+        step.kind == Some(SettingKind::Mode) && value != Some(&step.value)
+    }
+
     /// What is to be set in the session `session`: what is wished for, else what is configured, else what makes
     /// an agent ask that approves by itself; the first of these that it offers. What already is so needs no
     /// step. The mode comes last, since some agents change it with the model.

@@ -155,6 +155,10 @@ impl<'a> Talk<'a> {
                 debug!(agent, setting, "set");
                 self.offers.note(&step);
                 self.offers.read(&shown);
+                if self.offers.denies(&step) {
+                    let why = format!("{} has no effect", step.method);
+                    return Err(Failure::Agent(why).into());
+                }
                 Ok(())
             }
             Err(error) if is_closed(&error) => Err(Failure::of_answer(&error).into()),

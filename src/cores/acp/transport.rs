@@ -10,20 +10,29 @@
 //! bytes or from one longer line, and from one answer; as JSON values that is several times as much memory.
 //! Beyond that there is one line at each end.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use agent_client_protocol::{Channel, RawJsonRpcMessage as Message, TransportFrame as Frame};
+use agent_client_protocol::{
+    Channel, RawJsonRpcId as Id, RawJsonRpcMessage as Message, TransportFrame as Frame,
+};
 use futures_util::{Stream, StreamExt as _};
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::Semaphore,
 };
 use tracing::{debug, warn};
 
-use super::lines::{Line, Lines, object};
+use super::{
+    lines::{Line, Lines, object},
+    messages,
+};
 
 /// How many messages with a method are inside the SDK at most.
 const WINDOW: u32 = 64;
@@ -34,7 +43,8 @@ const LIGHT: usize = 64 * 1024;
 /// Counts what is inside.
 pub(super) struct Gate {
     room: Semaphore,
-    awaited: AtomicUsize,
+    /// Requests of ours without an answer. One that comes twice, or to nothing, takes no other's place.
+    awaited: Mutex<HashSet<Id>>,
     answered: AtomicBool,
 }
 
@@ -62,7 +72,7 @@ impl Gate {
     pub(super) fn new() -> Self {
         Self {
             room: Semaphore::new(WINDOW as usize),
-            awaited: AtomicUsize::new(0),
+            awaited: Mutex::default(),
             answered: AtomicBool::new(false),
         }
     }
@@ -107,16 +117,12 @@ impl Gate {
             }
             Message::Request(_) | Message::Notification(_) => Passage::WithRoom,
             Message::Response(_) => {
-                let take = |awaited: usize| awaited.checked_sub(1);
-                match self
-                    .awaited
-                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, take)
-                {
-                    Ok(_) => {
-                        self.answered.store(true, Ordering::Release);
-                        Passage::Freely
-                    }
-                    Err(_) => Passage::Not("nobody waits for that answer"),
+                let id = message.response_id();
+                if id.is_some_and(|id| self.awaited.lock().remove(id)) {
+                    self.answered.store(true, Ordering::Release);
+                    Passage::Freely
+                } else {
+                    Passage::Not("nobody waits for that answer")
                 }
             }
         }
@@ -124,8 +130,8 @@ impl Gate {
 
     fn sent(&self, message: &Message) {
         match message {
-            Message::Request(_) => {
-                self.awaited.fetch_add(1, Ordering::AcqRel);
+            Message::Request(request) => {
+                self.awaited.lock().insert(request.id.clone());
             }
             Message::Response(_) => self.left(),
             Message::Notification(_) => {}
@@ -208,7 +214,7 @@ fn parse(line: &Line<'_>, agent: &str) -> Option<(Message, usize)> {
             return None;
         }
     };
-    let message = object(line).and_then(|text| serde_json::from_str(text).ok());
+    let message = object(line).and_then(messages::read);
     if message.is_none() && !line.is_empty() {
         debug!(
             agent,
@@ -239,6 +245,10 @@ mod tests {
         assert!(matches!(gate.judge(&update), Passage::Not(_)));
         assert!(matches!(gate.judge(&answer), Passage::Not(_)), "unasked");
         gate.sent(&request);
+        for id in [json!(1), json!("0"), json!(null)] {
+            let stray = message(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+            assert!(matches!(gate.judge(&stray), Passage::Not(_)), "{id}");
+        }
         assert_eq!(gate.judge(&answer), Passage::Freely);
         assert_eq!(gate.judge(&update), Passage::WithRoom);
         assert!(matches!(gate.judge(&answer), Passage::Not(_)), "twice");
