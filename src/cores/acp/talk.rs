@@ -63,8 +63,11 @@ impl<'a> Talk<'a> {
         let mut talk = Self {
             turn,
             peer: worker.peer.clone(),
-            translator: Translator::new(&conversation.session, &worker.workdir.to_string_lossy())
-                .of(vendor),
+            translator: Translator::new(
+                &conversation.session,
+                &worker.workdir.to_string_lossy(),
+                vendor,
+            ),
             meters: vendor
                 .counts_by_session()
                 .then(|| Arc::clone(&worker.meters)),

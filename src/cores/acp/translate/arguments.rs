@@ -37,8 +37,17 @@ impl Arguments {
         }
     }
 
-    /// Whether nothing is known but that there are some to come.
-    pub(super) fn are_placeholder(&self) -> bool {
+    /// Whether they were closed.
+    pub(super) fn are_closed(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// Whether they are open, and nothing is known but that there are some to come.
+    pub(super) fn are_awaited(&self) -> bool {
+        !self.are_closed() && self.are_placeholder()
+    }
+
+    fn are_placeholder(&self) -> bool {
         match &self.known {
             None => true,
             Some(Known::Value(value, _)) => vendors::is_placeholder(value),

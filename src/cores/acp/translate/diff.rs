@@ -4,10 +4,66 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::bounds::{NAME, NOTICE, clip, clip_json, size};
+use super::bounds::{NAME, NOTICE, clip, clip_json, digest, fit, size};
+use crate::cores::acp::vendors;
 
+/// How many changes of one call are told apart.
+const MOST: usize = 64;
 /// How many lines around a change are shown of a large file.
 const AROUND: usize = 3;
+
+/// The changes that one call shows.
+#[derive(Debug, Default)]
+pub(super) struct Diffs {
+    /// Those that were told.
+    told: Vec<u64>,
+    /// The files that it shows changes of, as seen from the working directory.
+    edited: Vec<String>,
+}
+
+impl Diffs {
+    /// The notices that follow from an update: the changes that it shows, as far as they are new; of a
+    /// call that shows none, the patch that its vendor reports.
+    pub(super) fn follow(&mut self, update: &Value, workdir: &str) -> Vec<Value> {
+        let content = update["content"].as_array();
+        let items = content.into_iter().flatten();
+        let diffs: Vec<_> = items.filter(|item| item["type"] == "diff").collect();
+        if content.is_some() {
+            let path = |item: &&Value| {
+                let path = item["path"].as_str().unwrap_or_default();
+                inside(path, workdir).to_owned()
+            };
+            self.edited = diffs.iter().take(MOST).map(path).collect();
+        }
+        let now: Vec<(u64, Value)> = if diffs.is_empty() {
+            let patch = vendors::patch(update).filter(|_| self.edited.is_empty());
+            let Some((path, hunks)) = patch else {
+                return Vec::new();
+            };
+            let patch = json!({"path": inside(path, workdir), "patch": hunks});
+            vec![(digest(&patch), fit(patch))]
+        } else {
+            let of = |item: &Value| digest(&[&item["path"], &item["oldText"], &item["newText"]]);
+            let told = |item| (of(item), notice(item, workdir));
+            diffs.into_iter().map(told).collect()
+        };
+        let told = now.iter().map(|(digest, _)| *digest).take(MOST).collect();
+        let before = std::mem::replace(&mut self.told, told);
+        let news = now.into_iter();
+        let news = news.filter(|(digest, _)| !before.contains(digest));
+        news.map(|(_, notice)| notice).collect()
+    }
+
+    /// The files that it shows changes of.
+    pub(super) fn edited(&self) -> &[String] {
+        &self.edited
+    }
+
+    /// Lets go of their names.
+    pub(super) fn forget(&mut self) {
+        self.edited = Vec::new();
+    }
+}
 
 /// A path as seen from the working directory, if it is inside.
 pub(super) fn inside<'a>(path: &'a str, workdir: &str) -> &'a str {
@@ -21,7 +77,7 @@ pub(super) fn inside<'a>(path: &'a str, workdir: &str) -> &'a str {
 /// An item of a call's content that is a `diff`, as `{path, oldText, newText}`. `oldText` is null for a
 /// new file. If both texts are too long, they are the lines around the change, from line `line`, with
 /// `truncated`, `oldBytes` and `newBytes`; what is too long even so is cut.
-pub(super) fn notice(item: &Value, workdir: &str) -> Value {
+fn notice(item: &Value, workdir: &str) -> Value {
     let path = inside(item["path"].as_str().unwrap_or_default(), workdir);
     let old = item["oldText"].as_str();
     let new = item["newText"].as_str().unwrap_or_default();

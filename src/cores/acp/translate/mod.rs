@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 use self::{
-    call::{Call, Stage},
+    call::Call,
     notices::{Notices, of_subagent},
 };
 use super::{
@@ -69,12 +69,12 @@ enum Voice {
 }
 
 impl Translator {
-    /// For a turn of `session`, whose agent works in `workdir`.
-    pub(super) fn new(session: &str, workdir: &str) -> Self {
+    /// For a turn of `session`, whose agent works in `workdir` and has the habits of `vendor`.
+    pub(super) fn new(session: &str, workdir: &str, vendor: Vendor) -> Self {
         Self {
             session: session.to_owned(),
             workdir: workdir.to_owned(),
-            vendor: Vendor::default(),
+            vendor,
             calls: LruCache::new(MAX_CALLS),
             kept: 0,
             speaking: None,
@@ -82,11 +82,6 @@ impl Translator {
             model: None,
             events: Vec::new(),
         }
-    }
-
-    /// Knows whose habits to expect.
-    pub(super) fn of(self, vendor: Vendor) -> Self {
-        Self { vendor, ..self }
     }
 
     /// The model that answered last, if the agent says so with its updates (Claude).
@@ -172,9 +167,7 @@ impl Translator {
         let Some(id) = update["toolCallId"].as_str() else {
             return debug!("an update of no call is left out");
         };
-        self.with_call(id, |call, workdir, events| {
-            call.follow(update, workdir, events);
-        });
+        self.with_call(id, update, Call::follow);
     }
 
     /// A permission request can be the first that is heard of a call.
@@ -192,36 +185,40 @@ impl Translator {
                 announced["name"] = tool.into();
             }
         }
-        self.with_call(&about, |call, workdir, events| {
-            call.ask(announced, workdir, events);
-        });
+        self.with_call(&about, &announced, Call::ask);
     }
 
     /// The call of a tool that waits for permission: the one made with these arguments, else the last.
     fn blocked(&self, tool: &str, input: &Value) -> Option<String> {
         let open = || {
-            let is_open = |call: &&Call| call.stage != Stage::Done && call.name == tool;
-            self.calls.iter().map(|(_, call)| call).filter(is_open)
+            let calls = self.calls.iter().map(|(_, call)| call);
+            calls.filter(|call| call.is_open_call_of(tool))
         };
         let exactly = open().find(|call| call.is_made_with(input));
         exactly
             .or_else(|| open().next())
-            .map(|call| call.id.to_string())
+            .map(|call| call.id().to_owned())
     }
 
-    /// Does something with a call, which may be new. The oldest may be given up for it.
-    fn with_call(&mut self, id: &str, act: impl FnOnce(&mut Call, &str, &mut Vec<CoreEvent>)) {
+    /// Follows what is said of a call, which may be new. The oldest may be given up for it.
+    fn with_call(
+        &mut self,
+        id: &str,
+        said_of_it: &Value,
+        follow: fn(&mut Call, &Value, &str, &mut Vec<CoreEvent>),
+    ) {
+        let mut said = Vec::new();
         if !self.calls.contains(id) {
             let id: Arc<str> = id.into();
-            if let Some((_, oldest)) = self.calls.push(Arc::clone(&id), Call::new(id)) {
+            let call = Call::open(Arc::clone(&id), said_of_it, &mut said);
+            if let Some((_, oldest)) = self.calls.push(id, call) {
                 self.kept -= oldest.size();
                 oldest.give_up(REFUSED, &mut self.events);
             }
         }
         let call = self.calls.peek_mut(id).expect("it was just put in");
         let before = call.size();
-        let mut said = Vec::new();
-        act(call, &self.workdir, &mut said);
+        follow(call, said_of_it, &self.workdir, &mut said);
         self.kept = self.kept + call.size() - before;
         let ends_message = |event: &CoreEvent| {
             matches!(
@@ -240,14 +237,15 @@ impl Translator {
     /// Keeps what is kept in bounds: of the oldest calls first the arguments go, then what they showed.
     fn let_go(&mut self) {
         for (_, call) in self.calls.iter_mut().rev() {
-            for step in [Call::close, Call::forget] {
-                if self.kept <= KEPT {
-                    return;
-                }
-                let before = call.size();
-                step(call, &mut self.events);
-                self.kept = self.kept + call.size() - before;
+            if self.kept <= KEPT {
+                return;
             }
+            let others = self.kept - call.size();
+            call.close(&mut self.events);
+            if others + call.size() > KEPT {
+                call.forget();
+            }
+            self.kept = others + call.size();
         }
     }
 

@@ -82,7 +82,7 @@ fn report_r37_an_update_of_a_call_in_between_does_not_join_two_messages() {
 fn r73_what_an_agent_says_for_itself_is_a_notice_and_no_text() {
     let warning = "Warning: Model metadata for `m` not found.\n\n";
     let script = || [say(warning, None), say("Hello", Some("1"))];
-    let events = play_with(translator().of(Vendor::Codex), script());
+    let events = play_with(translator_of(Vendor::Codex), script());
     let notice = json!({"severity": "warning", "title": "Model metadata for `m` not found."});
     assert_eq!(
         events,
@@ -98,7 +98,7 @@ fn r73_what_an_agent_says_for_itself_is_a_notice_and_no_text() {
 #[test]
 fn a_mode_told_as_text_is_a_mode() {
     let script = [say("[MODE_UPDATE] plan", None), say("Hello", None)];
-    let events = play_with(translator().of(Vendor::Gemini), script);
+    let events = play_with(translator_of(Vendor::Gemini), script);
     let notice = CoreEvent::notice("acp.current_mode_update", json!({"currentModeId": "plan"}));
     assert_eq!(events, [notice, text("Hello")]);
 }

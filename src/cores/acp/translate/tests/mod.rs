@@ -13,7 +13,11 @@ use super::*;
 use crate::protocol::Content;
 
 fn translator() -> Translator {
-    Translator::new("s", "/srv/project")
+    translator_of(Vendor::default())
+}
+
+fn translator_of(vendor: Vendor) -> Translator {
+    Translator::new("s", "/srv/project", vendor)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "literals read better")]

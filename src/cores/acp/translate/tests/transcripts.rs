@@ -30,7 +30,7 @@ struct Replay {
 impl Replay {
     fn new(session: &str, vendor: Vendor) -> Self {
         Self {
-            translator: Translator::new(session, "/home/dev/work").of(vendor),
+            translator: Translator::new(session, "/home/dev/work", vendor),
             vendor,
             events: Vec::new(),
             calls: BTreeMap::new(),
