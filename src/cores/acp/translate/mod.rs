@@ -42,6 +42,8 @@ use crate::deps::{CoreEvent, MAX_CALLS};
 
 /// What the result of a call says that was refused, when the agent itself says nothing.
 const REFUSED: &str = "not run: permission was refused";
+/// The longest id of a call, in bytes. No agent is known to have ids of more than a hundred.
+const ID: usize = 256;
 /// How much is kept of the calls of a turn until they end, in bytes. The oldest are let go of for more:
 /// their arguments go out as they are known, and what they showed is not in their results.
 const KEPT: usize = 8 * 1024 * 1024;
@@ -207,6 +209,9 @@ impl Translator {
         said_of_it: &Value,
         follow: fn(&mut Call, &Value, &str, &mut Vec<CoreEvent>),
     ) {
+        if id.len() > ID {
+            return debug!("a call with an id of more than {ID} bytes is left out");
+        }
         let mut said = Vec::new();
         if !self.calls.contains(id) {
             let id: Arc<str> = id.into();

@@ -27,6 +27,18 @@ fn more_calls_than_are_told_apart_cost_only_the_oldest() {
     assert!(first < last, "it is given up for the last one");
 }
 
+#[test]
+fn a_call_with_an_id_that_is_too_long_to_be_kept_is_left_out() {
+    let say = |id: &str| call(json!({"toolCallId": id, "name": "a"}));
+    let (longest, longer) = ("i".repeat(ID), "i".repeat(ID + 1));
+    let mut translator = translator();
+    assert_eq!(translator.translate(say(&longest)), [opened(&longest, "a")]);
+    assert_eq!(translator.translate(say(&longer)), []);
+    let ask = asked(json!({"toolCallId": longer}));
+    assert_eq!(translator.translate(ask), []);
+    assert_eq!(translator.calls.len(), 1);
+}
+
 fn assert_notices_fit(events: &[CoreEvent]) {
     for event in events {
         if let CoreEvent::Notice { name, value, .. } = event {
