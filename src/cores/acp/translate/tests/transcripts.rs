@@ -7,14 +7,69 @@ use super::*;
 
 const FOLDER: &str = "tests/agents/transcripts";
 
+/// The agents of whom there is a transcript.
+const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "gemini", "opencode", "qwen"];
+
+const WORKDIR: &str = "/home/dev/work";
+
 /// What is owed of one call.
 #[derive(Default)]
 struct Owed {
     /// What the agent said of it last, by member.
     last: BTreeMap<String, Value>,
     inputs: Vec<Value>,
+    /// Every change of a file that it showed.
+    diffs: Vec<Value>,
     asked: bool,
     ended: bool,
+}
+
+impl Owed {
+    /// Notes what is shown of files, and where the call is.
+    fn note_changes(&mut self, told: &Value) {
+        let items = told["content"].as_array().into_iter().flatten();
+        let diffs = items.filter(|item| item["type"] == "diff").cloned();
+        self.diffs.extend(diffs);
+        if told["locations"]
+            .as_array()
+            .is_some_and(|places| !places.is_empty())
+        {
+            let places = told["locations"].clone();
+            self.last.insert("locations".into(), places);
+        }
+    }
+
+    /// Checks that all of that was told in the end.
+    fn check_changes(&self, id: &str, events: &[CoreEvent], place: &str) {
+        let told = |wanted: &str| -> Vec<&Value> {
+            let events = events.iter().filter_map(|event| match event {
+                CoreEvent::Notice {
+                    name,
+                    call: Some(call),
+                    value,
+                } if name == wanted && **call == *id => Some(value),
+                _ => None,
+            });
+            events.collect()
+        };
+        let inside = |path: &Value| {
+            let path = path.as_str().unwrap();
+            path.trim_start_matches(&format!("{WORKDIR}/")).to_owned()
+        };
+        for diff in &self.diffs {
+            let whole = json!({"path": inside(&diff["path"]), "oldText": diff["oldText"], "newText": diff["newText"]});
+            assert!(told("acp.diff").contains(&&whole), "{place}: {whole}");
+        }
+        let Some(places) = self.last.get("locations").and_then(Value::as_array) else {
+            return;
+        };
+        let seen = |it: &Value| match &it["line"] {
+            Value::Null => json!({"path": inside(&it["path"])}),
+            line => json!({"path": inside(&it["path"]), "line": line}),
+        };
+        let seen = json!({"locations": places.iter().map(seen).collect::<Vec<_>>()});
+        assert_eq!(told("acp.locations").last(), Some(&&seen), "{place}");
+    }
 }
 
 /// One session between two requests of the client.
@@ -30,7 +85,7 @@ struct Replay {
 impl Replay {
     fn new(session: &str, vendor: Vendor) -> Self {
         Self {
-            translator: Translator::new(session, "/home/dev/work", vendor),
+            translator: Translator::new(session, WORKDIR, vendor),
             vendor,
             events: Vec::new(),
             calls: BTreeMap::new(),
@@ -45,6 +100,7 @@ impl Replay {
             let told = &params["toolCall"];
             let owed = self.calls.entry(id(told)).or_default();
             owed.asked = true;
+            owed.note_changes(told);
             owed.inputs.push(told["rawInput"].clone());
             let said = self.translator.translate(Incoming::Asked(params));
             self.events.extend(said);
@@ -84,6 +140,7 @@ impl Replay {
 
     fn note_call(&mut self, update: &Value) -> bool {
         let owed = self.calls.entry(id(update)).or_default();
+        owed.note_changes(update);
         let mut says_something = owed.last.is_empty();
         for member in [
             "title",
@@ -123,7 +180,19 @@ impl Replay {
                 _ => {}
             }
         }
+        // Nothing that says how things are is left out; codex says more of a session than its title.
+        for (kind, update) in self
+            .standing
+            .iter()
+            .filter(|(kind, _)| *kind != "session_info_update")
+        {
+            let mut value = update.clone();
+            value.as_object_mut().unwrap().shift_remove("sessionUpdate");
+            let told = CoreEvent::notice(format!("acp.{kind}"), value);
+            assert!(self.events.contains(&told), "{place}: {told:?}");
+        }
         for (id, owed) in &self.calls {
+            owed.check_changes(id, &self.events, place);
             check_call(id, owed, &self.events, &format!("{place}: {id}"));
         }
     }
@@ -232,13 +301,11 @@ fn play_file(path: &Path) -> usize {
 #[test]
 fn what_real_agents_said_is_passed_on_without_loss() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
-    let mut files = 0;
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "jsonl") {
-            assert!(play_file(&path) > 0, "{}", path.display());
-            files += 1;
-        }
+    for agent in AGENTS {
+        let path = folder.join(agent).with_extension("jsonl");
+        assert!(play_file(&path) > 0, "{}", path.display());
     }
-    assert!(files >= 3, "{files}");
+    let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let recorded = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    assert_eq!(recorded.count(), AGENTS.len(), "one is not in the list");
 }
