@@ -3,93 +3,65 @@
 //! AG-UI counts cached and reasoning tokens as parts of the input and the output. ACP does not say, and
 //! its agents differ, but they also send a total, and that tells.
 
-use std::num::NonZeroUsize;
+mod meters;
 
-use lru::LruCache;
-use parking_lot::Mutex;
 use serde_json::Value;
 
+pub(super) use self::meters::Meters;
 use crate::protocol::TokenUsage;
+
+/// How many models of one session are told apart.
+const MODELS: usize = 16;
+/// The longest name of a session or a model that is taken, in bytes.
+const NAME: usize = 256;
+
+/// What was spent, by model as far as the agent names some.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Spent {
+    /// As the agent told it.
+    counts: Vec<TokenUsage>,
+    /// The model that stands for one that is not named.
+    model: Option<String>,
+}
+
+impl IntoIterator for Spent {
+    type Item = TokenUsage;
+    type IntoIter = std::vec::IntoIter<TokenUsage>;
+
+    /// The counts, each with a model if one is known.
+    fn into_iter(mut self) -> Self::IntoIter {
+        for usage in &mut self.counts {
+            usage.model = usage.model.take().or_else(|| self.model.clone());
+        }
+        self.counts.into_iter()
+    }
+}
 
 /// What the result of `session/prompt` says was spent: by model, as `_meta.quota` has it (Gemini, Codex,
 /// Claude, which counts there what its helpers spend, too), else `usage`. What names no model was spent
 /// at `model`.
-pub(super) fn of_answer(answer: &Value, model: Option<&str>) -> Vec<TokenUsage> {
+pub(super) fn of_answer(answer: &Value, model: Option<&str>) -> Spent {
     let quota = &answer["_meta"]["quota"];
-    let by_model = quota["model_usage"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
-    let mut found: Vec<TokenUsage> = by_model
-        .iter()
-        .filter_map(|entry| {
-            Some(TokenUsage {
-                model: entry["model"].as_str().map(str::to_owned),
-                ..counts(&entry["token_count"])?
-            })
+    let by_model = quota["model_usage"].as_array().into_iter().flatten();
+    let named = |entry: &Value| {
+        Some(TokenUsage {
+            model: entry["model"].as_str().map(clipped),
+            ..counts(&entry["token_count"])?
         })
-        .collect();
+    };
+    let mut found: Vec<_> = by_model.filter_map(named).take(MODELS).collect();
     if found.is_empty() {
         let whole = counts(&answer["usage"]);
         found.extend(whole.or_else(|| counts(&quota["token_count"])));
     }
-    for usage in &mut found {
-        usage.model = usage.model.take().or_else(|| model.map(str::to_owned));
-    }
-    found
-}
-
-/// Of how many sessions it is known what they had spent. The longest unheard of is forgotten.
-const SESSIONS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
-
-/// Makes what a turn spent of counts that go on from turn to turn of a session, for the sessions of one
-/// process (Copilot).
-#[derive(Debug)]
-pub(super) struct Meters {
-    before: Mutex<LruCache<String, Vec<TokenUsage>>>,
-}
-
-impl Default for Meters {
-    fn default() -> Self {
-        Self {
-            before: Mutex::new(LruCache::new(SESSIONS)),
-        }
+    Spent {
+        counts: found,
+        model: model.map(clipped),
     }
 }
 
-impl Meters {
-    /// What was spent in a session since the last time. Counts that are less than then have begun anew.
-    pub(super) fn since(&self, session: &str, now: Vec<TokenUsage>) -> Vec<TokenUsage> {
-        let before = self.before.lock().put(session.to_owned(), now.clone());
-        let spent = now.into_iter().map(|now| {
-            let before = before.iter().flatten();
-            let before = before.into_iter().find(|before| before.model == now.model);
-            before
-                .filter(|before| before.total_tokens <= now.total_tokens)
-                .map_or(now.clone(), |before| less(&now, before))
-        });
-        spent
-            .filter(|spent| spent.total_tokens != Some(0))
-            .collect()
-    }
-}
-
-fn less(now: &TokenUsage, before: &TokenUsage) -> TokenUsage {
-    let less = |now: Option<u64>, before: Option<u64>| {
-        now.map(|now| now.saturating_sub(before.unwrap_or(0)))
-    };
-    TokenUsage {
-        provider: now.provider.clone(),
-        model: now.model.clone(),
-        input_tokens: less(now.input_tokens, before.input_tokens),
-        output_tokens: less(now.output_tokens, before.output_tokens),
-        total_tokens: less(now.total_tokens, before.total_tokens),
-        reasoning_tokens: less(now.reasoning_tokens, before.reasoning_tokens),
-        cached_input_tokens: less(now.cached_input_tokens, before.cached_input_tokens),
-        cache_write_input_tokens: less(
-            now.cache_write_input_tokens,
-            before.cache_write_input_tokens,
-        ),
-    }
+fn clipped(name: &str) -> String {
+    name[..name.floor_char_boundary(NAME)].to_owned()
 }
 
 /// What a message chunk says was spent, as Qwen reports each call of its model.
@@ -196,7 +168,8 @@ mod tests {
             ),
             (json!({"inputTokens": 10}), (10, 0)),
         ] {
-            let usage = &of_answer(&json!({"usage": reported}), Some("m"))[0];
+            let usage = of_answer(&json!({"usage": reported}), Some("m"));
+            let usage = usage.into_iter().next().unwrap();
             assert_eq!(usage.input_tokens, Some(wanted.0), "{reported}");
             assert_eq!(usage.output_tokens, Some(wanted.1), "{reported}");
             assert_eq!(usage.total_tokens, Some(wanted.0 + wanted.1), "{reported}");
@@ -211,7 +184,7 @@ mod tests {
             "model_usage": [{"model": "a", "token_count": {"input_tokens": 1, "output_tokens": 2}},
                             {"model": "b", "token_count": {"input_tokens": 2, "output_tokens": 2}}],
         }}});
-        let found = of_answer(&answer, Some("m"));
+        let found: Vec<_> = of_answer(&answer, Some("m")).into_iter().collect();
         let models: Vec<_> = found.iter().map(|usage| usage.model.as_deref()).collect();
         assert_eq!(models, [Some("a"), Some("b")]);
         assert_eq!(found[0].total_tokens, Some(3));
@@ -225,7 +198,7 @@ mod tests {
             "_meta": {"quota": {"model_usage": [{"model": "m", "token_count": {"totalTokens": 40, "inputTokens": 26,
                 "cachedInputTokens": 10, "cacheWriteInputTokens": 2, "outputTokens": 14, "reasoningOutputTokens": 4}}]}},
         });
-        let found = of_answer(&answer, Some("m[high]"));
+        let found: Vec<_> = of_answer(&answer, Some("m[high]")).into_iter().collect();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].model.as_deref(), Some("m"));
         assert_eq!(found[0].input_tokens, Some(26));
@@ -234,37 +207,7 @@ mod tests {
         assert_eq!(found[0].reasoning_tokens, Some(4));
         let cancelled =
             json!({"usage": null, "_meta": {"quota": {"token_count": null, "model_usage": []}}});
-        assert!(of_answer(&cancelled, Some("m")).is_empty());
-    }
-
-    #[test]
-    fn counts_that_go_on_are_told_by_turn() {
-        let meters = Meters::default();
-        let spent = |input: u64, output: u64| {
-            let usage = json!({"usage": {"inputTokens": input, "outputTokens": output, "cachedReadTokens": 1}});
-            let spent = meters.since("s", of_answer(&usage, Some("m")));
-            spent
-                .first()
-                .map(|it| (it.input_tokens, it.output_tokens, it.total_tokens))
-        };
-        let counts =
-            |input: u64, output: u64| Some((Some(input), Some(output), Some(input + output)));
-        assert_eq!(spent(22, 14), counts(22, 14));
-        let other = json!({"usage": {"inputTokens": 7, "outputTokens": 1}});
-        let other = meters.since("other", of_answer(&other, Some("m")));
-        assert_eq!(other[0].total_tokens, Some(8), "sessions are counted apart");
-        assert_eq!(spent(44, 28), counts(22, 14));
-        assert_eq!(
-            spent(44, 28),
-            None,
-            "a turn that was stopped at once spent nothing"
-        );
-        assert_eq!(spent(55, 35), counts(11, 7));
-        assert_eq!(
-            spent(11, 7),
-            counts(11, 7),
-            "another process counts from nothing"
-        );
+        assert_eq!(of_answer(&cancelled, Some("m")).into_iter().count(), 0);
     }
 
     #[test]
@@ -275,7 +218,8 @@ mod tests {
             json!({"inputTokens": 1.5}),
             json!({"inputTokens": 0, "outputTokens": 0}),
         ] {
-            assert!(of_answer(&json!({"usage": reported}), None).is_empty());
+            let spent = of_answer(&json!({"usage": reported}), None);
+            assert_eq!(spent.into_iter().count(), 0, "{reported}");
         }
     }
 }
