@@ -10,22 +10,21 @@ const BOTH: &str = r#"[
 
 #[tokio::test]
 async fn a_known_agent_logs_in_by_its_own_command() {
-    for name in ["opencode", "coder"] {
+    let coder =
+        "[agents.coder]\npreset = \"opencode\"\nworkdir = \"bin\"\nenv = { MINE = \"mine\" }";
+    for (name, file, folder, variable) in
+        [("opencode", "", "", ""), ("coder", coder, "bin", "mine")]
+    {
         let desk = Desk::new();
         desk.install_script(
             "opencode",
             "echo \"$0 $* in $PWD with $SOME_KEY$MINE\"; exit 4",
         );
-        if name == "coder" {
-            desk.configure("[agents.coder]\npreset = \"opencode\"\nworkdir = \"bin\"\nenv = { MINE = \"mine\" }");
-        }
+        desk.configure(file);
         let ended = desk.run(&["login", name]).await;
         let said = ended.stdout.lines().last().unwrap();
-        let (folder, variable) = match name {
-            "coder" => (desk.path("bin"), "mine"),
-            _ => (desk.path(""), ""),
-        };
-        let folder = folder.to_str().unwrap().trim_end_matches('/').to_owned();
+        let folder = desk.path(folder);
+        let folder = folder.to_str().unwrap().trim_end_matches('/');
         let expected = format!("auth login in {folder} with {variable}");
         assert!(said.ends_with(&expected), "{said}");
         assert_eq!(ended.code, Some(4), "as the agent ends");
@@ -38,6 +37,8 @@ async fn an_agent_that_logs_in_in_a_terminal_gets_this_one_and_sees_what_it_alwa
     let ended = desk.run(&["login", "fake", "--method", "tui"]).await;
     let home = desk.path("");
     let home = home.to_str().unwrap().trim_end_matches('/');
+    let shown = ended.stdout.lines().next().unwrap();
+    assert!(shown.starts_with("VIA=1 "), "{shown}");
     let line = format!("it logs in, in {home}\n");
     assert!(ended.stdout.contains(&line), "{ended:?}");
     let seen = ended.stdout.split("it sees ").nth(1).unwrap();

@@ -3,6 +3,7 @@
 //! It is started, talked to and ended by what turns use too, so that what is found here holds there.
 
 mod about;
+mod terminal;
 
 use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus, sync::Arc};
 
@@ -13,7 +14,10 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-pub use self::about::{About, Login, Terminal, Way};
+pub use self::{
+    about::{About, Login, Way},
+    terminal::Terminal,
+};
 use super::{
     board::Side,
     failure::{End, Explained, Failure},

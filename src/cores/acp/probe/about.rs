@@ -1,10 +1,11 @@
 //! What an agent says of itself, and how one logs in to it.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
-use super::super::{options::Options, worker::Hello};
+use super::{
+    super::{options::Options, worker::Hello},
+    terminal::Terminal,
+};
 
 /// The longest word of an agent that is shown, in characters.
 const LONGEST: usize = 200;
@@ -40,14 +41,6 @@ pub enum Way {
     Agent,
     /// A program does it, in a terminal.
     Terminal(Terminal),
-}
-
-/// A program that logs in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terminal {
-    program: PathBuf,
-    args: Vec<String>,
-    env: Vec<(String, String)>,
 }
 
 impl About {
@@ -115,40 +108,6 @@ impl Login {
             id,
             way,
         })
-    }
-}
-
-impl Terminal {
-    /// The login that the agent's preset knows, if there is one.
-    pub fn of_preset(options: &Options) -> Option<Self> {
-        let args = options.preset?.login?;
-        Some(Self {
-            program: options.program(),
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
-            env: Vec::new(),
-        })
-    }
-
-    /// The command, in this process's terminal, with the environment and in the folder of the agent.
-    pub fn command(&self, options: &Options) -> std::process::Command {
-        let mut command = std::process::Command::new(&self.program);
-        command
-            .args(&self.args)
-            .env_clear()
-            .envs(options.environment())
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(&options.workdir);
-        command
-    }
-
-    /// What a person would type.
-    pub fn line(&self) -> String {
-        let words = self.args.iter().map(String::as_str);
-        let program = self.program.to_string_lossy();
-        std::iter::once(&*program)
-            .chain(words)
-            .collect::<Vec<_>>()
-            .join(" ")
     }
 }
 
@@ -234,7 +193,11 @@ mod tests {
                 Way::Terminal(terminal) => terminal.line(),
             })
             .collect();
-        let expected = ["the agent", "/opt/agent acp --login", "/bin/other login"];
+        let expected = [
+            "the agent",
+            "A=1 /opt/agent acp --login",
+            "/bin/other login",
+        ];
         assert_eq!(lines, expected);
         assert_eq!(about.logins[2].name, "old");
     }
