@@ -106,6 +106,39 @@ async fn what_it_took_to_end_an_agent_is_said() {
     assert!(is_well);
 }
 
+/// An agent of a few lines, which notes what it is asked.
+const NOTING: &str = r#"
+while read -r line; do
+  id=$(echo "$line" | sed 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/')
+  method=$(echo "$line" | sed 's/.*"method":"\([^"]*\)".*/\1/')
+  session=$(echo "$line" | sed -n 's/.*"sessionId":"\([^"]*\)".*/\1/p')
+  echo "$method $session" >> "$HOME/asked"
+  case $method in
+    initialize) answer='{"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"close": {}, "delete": {}}}}' ;;
+    session/new) answer='{"sessionId": "first"}' ;;
+    *) answer='{}' ;;
+  esac
+  echo "{\"jsonrpc\": \"2.0\", \"id\": $id, \"result\": $answer}"
+done"#;
+
+#[tokio::test]
+async fn no_session_is_left_with_an_agent_that_can_remove_it() {
+    let desk = Desk::new();
+    desk.install_script("noting", NOTING);
+    desk.configure("[agents.noting]\ncommand = \"noting\"");
+    let (lines, is_well) = findings(&desk).await;
+    assert!(is_well, "{lines:#?}");
+    let asked = fs::read_to_string(desk.path("asked")).unwrap();
+    let asked: Vec<_> = asked.lines().map(str::trim_end).collect();
+    let expected = [
+        "initialize",
+        "session/new",
+        "session/close first",
+        "session/delete first",
+    ];
+    assert_eq!(asked, expected);
+}
+
 #[tokio::test]
 async fn with_no_agent_configured_those_that_are_installed_are_looked_at() {
     let desk = Desk::new();
@@ -131,41 +164,45 @@ async fn with_no_agent_configured_those_that_are_installed_are_looked_at() {
 #[tokio::test]
 async fn the_address_the_token_and_the_configuration_are_looked_at_too() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let token = "token_file = \"token\"\nrequire_token = true\n";
-    for (line, text) in [
+    let port = taken.local_addr().unwrap().port().to_string();
+    let is_taken = format!(
+        "fail  address: 127.0.0.1:{port} is taken, by a daemon that runs already or by another program"
+    );
+    for (words, file, line) in [
+        (&["--port", &*port][..], "", &*is_taken),
+        (&[], "", "ok    address: 127.0.0.1:0 is free"),
         (
-            format!("fail  address: 127.0.0.1:{port} is taken, by a daemon that runs already or by another program"),
-            String::new(),
-        ),
-        ("ok    address: 127.0.0.1:0 is free".into(), String::new()),
-        ("ok    token: environment variable AGUI_TOKEN".into(), token.into()),
-        (
-            "warn  token: none is asked for: whoever reaches the port drives the agents".into(),
-            "require_token = false\n".into(),
-        ),
-        (
-            "fail  agent away: no program of this name is in PATH; to install it: npm install -g cline".into(),
-            "[agents.away]\npreset = \"cline\"\n".into(),
+            &[],
+            "token_file = \"token\"\nrequire_token = true",
+            "ok    token: environment variable AGUI_TOKEN",
         ),
         (
-            "ok    agent show: it is built in".into(),
-            "[agents.show]\ncore = \"demo\"\n".into(),
+            &[],
+            "require_token = false",
+            "warn  token: none is asked for: whoever reaches the port drives the agents",
+        ),
+        (
+            &[],
+            "[agents.away]\npreset = \"cline\"",
+            "fail  agent away: no program of this name is in PATH; to install it: npm install -g cline",
+        ),
+        (
+            &[],
+            "[agents.show]\ncore = \"demo\"",
+            "ok    agent show: it is built in",
         ),
     ] {
         let desk = Desk::new();
-        desk.configure(&format!("{text}\n[agents.demo]\ncore = \"demo\""));
-        let port = port.to_string();
-        let words: &[&str] = if line.contains("taken") {
-            &["doctor", "--port", &port]
-        } else {
-            &["doctor"]
-        };
-        let ended = desk.run(words).await;
+        desk.configure(&format!("{file}\n[agents.demo]\ncore = \"demo\""));
+        let ended = desk.run(&[&["doctor"], words].concat()).await;
         let lines: Vec<_> = ended.stdout.lines().collect();
-        assert!(lines.contains(&&*line), "{line}: {lines:#?}");
+        assert!(lines.contains(&line), "{line}: {lines:#?}");
         assert_eq!(ended.code, Some(i32::from(line.starts_with("fail"))));
     }
+}
+
+#[tokio::test]
+async fn a_configuration_that_cannot_be_read_is_all_that_is_said() {
     let desk = Desk::new();
     desk.configure("prot = 1");
     let (lines, is_well) = findings(&desk).await;

@@ -89,7 +89,7 @@ async fn look(name: &str, options: &Options, agent: &Agent, findings: &mut Findi
     if let Some(says) = options.preset.and_then(|preset| age(preset, &about)) {
         findings.add(Level::Warn, name, says);
     }
-    match probe.open_session().await {
+    match probe.try_session().await {
         Ok(settings) => {
             findings.add(Level::Ok, name, offers(&settings));
             if let Some(says) = mode(options, &settings) {

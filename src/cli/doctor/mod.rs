@@ -1,5 +1,6 @@
 //! `agui-serve doctor`: looks at everything that serving needs, and says what is wrong before a client meets
-//! it. It changes nothing, and whatever it starts it ends.
+//! it. Whatever it starts it ends, and it changes nothing, but that agents which cannot remove a session keep the
+//! one that it opens in each.
 
 #[cfg(feature = "acp")]
 mod agent;

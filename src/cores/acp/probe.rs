@@ -7,12 +7,13 @@ mod terminal;
 
 use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus, sync::Arc};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
+use tracing::debug;
 
 pub use self::{
     about::{About, Login, Way},
@@ -77,22 +78,36 @@ impl Probe {
         About::read(&self.worker.hello, &self.options)
     }
 
-    /// Opens a session and answers with what can be chosen in it.
+    /// Opens a session, answers with what can be chosen in it, and removes it again as far as the agent can
+    /// do that (ACP `session/close`, `session/delete`). Those that cannot may list it among theirs.
     ///
     /// # Errors
     /// With the code `auth_required` it wants a login first; with another it has none for us.
-    pub async fn open_session(&self) -> Result<Settings, TurnError> {
+    pub async fn try_session(&self) -> Result<Settings, TurnError> {
         let params = json!({"cwd": self.worker.workdir, "mcpServers": []});
-        let answer = self.worker.peer.request("session/new", params);
-        let patience = self.options.start_timeout;
-        let shown = match timeout(patience, answer).await {
-            Ok(Ok(shown)) => Ok(shown),
-            Ok(Err(error)) => Err(Failure::of_answer(&error)),
-            Err(_) => Err(Failure::Handshake(format!("no session in {patience:?}"))),
-        };
+        let shown = self.ask("session/new", params).await;
+        let shown = shown.map_err(|why| Explained::from(why).into_turn_error(&self.options))?;
+        let params = json!({"sessionId": shown["sessionId"]});
+        for method in about::removals(&self.worker.hello.capabilities) {
+            if let Err(why) = self.ask(method, params.clone()).await {
+                let agent = &self.options.name;
+                debug!(agent, method, %why, "the session is not removed");
+            }
+        }
         let mut offers = Offers::default();
-        offers.read(&shown.map_err(|why| self.error(why))?);
+        offers.read(&shown);
         Ok(offers.all())
+    }
+
+    /// Asks it for something that it does at once.
+    async fn ask(&self, method: &str, params: Value) -> Result<Value, Failure> {
+        let answer = self.worker.peer.request(method, params);
+        let patience = self.options.start_timeout;
+        let answer = timeout(patience, answer).await.map_err(|_| {
+            let why = format!("no answer to {method} in {patience:?}");
+            Failure::Handshake(why)
+        })?;
+        answer.map_err(|error| Failure::of_answer(&error))
     }
 
     /// Lets it log in, for as long as that takes (ACP `authenticate`).
@@ -102,10 +117,9 @@ impl Probe {
     pub async fn authenticate(&self, login: &Login) -> Result<(), TurnError> {
         let params = json!({"methodId": login.id});
         let answer = self.worker.peer.request("authenticate", params).await;
-        match answer {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.error(Failure::of_answer(&error))),
-        }
+        let answer = answer.map_err(|error| Explained::from(Failure::of_answer(&error)));
+        answer.map_err(|why| why.into_turn_error(&self.options))?;
+        Ok(())
     }
 
     /// Ends it, and whatever it has started, and says how that went.
@@ -118,10 +132,6 @@ impl Probe {
         self.tasks.close();
         self.tasks.wait().await;
         ending
-    }
-
-    fn error(&self, why: Failure) -> TurnError {
-        Explained::from(why).into_turn_error(&self.options)
     }
 }
 

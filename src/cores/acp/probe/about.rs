@@ -80,6 +80,14 @@ fn abilities(capabilities: &Value) -> Vec<&'static str> {
     .collect()
 }
 
+/// The requests that remove a session which nobody needs.
+pub(super) fn removals(capabilities: &Value) -> impl Iterator<Item = &'static str> {
+    let sessions = &capabilities["sessionCapabilities"];
+    [("close", "session/close"), ("delete", "session/delete")]
+        .into_iter()
+        .filter_map(|(ability, method)| sessions[ability].is_object().then_some(method))
+}
+
 impl Login {
     /// Reads a method. Those of type `terminal` run the agent's own invocation with more arguments and
     /// variables; before there was that type, agents named a whole command in `_meta`.
@@ -200,5 +208,22 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert_eq!(about.logins[2].name, "old");
+    }
+
+    #[test]
+    fn only_an_agent_that_can_is_asked_to_remove_a_session() {
+        for (abilities, methods) in [
+            (
+                json!({"close": {}, "delete": {}}),
+                &["session/close", "session/delete"][..],
+            ),
+            (json!({"close": null, "list": {}}), &[]),
+            (json!({"delete": {}}), &["session/delete"]),
+            (json!(null), &[]),
+        ] {
+            let capabilities = json!({"sessionCapabilities": abilities});
+            let found: Vec<_> = removals(&capabilities).collect();
+            assert_eq!(found, methods);
+        }
     }
 }
