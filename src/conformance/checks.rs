@@ -8,7 +8,7 @@ use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Check, Finding, Memory, Options, Report,
+    Check, Finding, Memory, Options, Report, Sessions,
     bench::{Bench, LEFT, SHORTLY, input, say, say_again},
     tap::{self, Tap},
 };
@@ -35,7 +35,7 @@ pub(super) async fn all(deps: Arc<dyn Deps>, options: &Options) -> Report {
     let bench = Bench::new(Tap::new(deps), agent, options);
     let mut checks: Vec<(Check, BoxFuture<'_, Verdict>)> =
         vec![(Check::Answer, answer(&bench).boxed())];
-    if options.sessions {
+    if options.sessions != Sessions::Unbound {
         checks.push((Check::Session, session(&bench).boxed()));
     }
     if let Some(prompts) = &options.memory {
@@ -127,16 +127,25 @@ async fn session(bench: &Bench<'_>) -> Verdict {
     let (text, first) = bench.answer(&thread, &say(quick), Peer::Current).await?;
     let Some(session) = first.read(|notes| notes.session.clone()) else {
         return Err(
-            "the first turn of a thread bound no session: call `TurnIo::bind`, or set `sessions` to false"
+            "the first turn of a thread bound no session: call `TurnIo::bind`, or set `sessions` to `Unbound`"
                 .into(),
         );
     };
     let then = say_again(quick, &text, quick);
     let second = bench.answer(&thread, &then, Peer::Current).await;
-    second.map(drop).map_err(|why| {
-        let session = session.as_str();
-        format!("the second turn of a thread, which was to go on in session `{session}`: {why}")
-    })
+    let name = session.as_str();
+    let (_, second) = second.map_err(|why| {
+        format!("the second turn of a thread, which was to go on in session `{name}`: {why}")
+    })?;
+    match second.read(|notes| notes.session.clone()) {
+        Some(other) if bench.options.sessions == Sessions::Same && other != session => {
+            Err(format!(
+                "the second turn of a thread, which was to go on in session `{name}`, bound `{}`",
+                other.as_str()
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn memory(bench: &Bench<'_>, prompts: &Memory) -> Verdict {

@@ -43,8 +43,8 @@ pub struct Options {
     /// Makes a prompt that is answered with a word, and with no other that the kit makes up. With it the kit
     /// sees whether what two threads say at once is kept apart.
     pub echo: Option<fn(&str) -> String>,
-    /// Whether threads are bound to sessions. An agent that reads the whole history in each turn needs none.
-    pub sessions: bool,
+    /// How threads are bound to sessions.
+    pub sessions: Sessions,
     /// How long anything may take that has to come, such as a whole answer to the quick prompt.
     pub patience: Duration,
     /// How long a turn may take to end once it is told to stop.
@@ -60,11 +60,22 @@ impl Options {
             long: long.into(),
             memory: None,
             echo: None,
-            sessions: true,
+            sessions: Sessions::Same,
             patience: Duration::from_mins(1),
             stop_grace: Duration::from_secs(10),
         }
     }
+}
+
+/// How threads are bound to sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sessions {
+    /// A thread stays with the session of its first turn.
+    Same,
+    /// Each turn goes on from the session of the turn before, and may bind another that follows from it.
+    Following,
+    /// Not at all, as where an agent reads the whole history in each turn.
+    Unbound,
 }
 
 /// Two prompts for one thread, of which the second can be answered only by whoever remembers the first.

@@ -8,7 +8,7 @@ use std::{
 
 use agui_serve::{
     Deps,
-    conformance::{self, Check, Memory, Options},
+    conformance::{self, Check, Memory, Options, Sessions},
     cores::{Cores, Definition, demo::Demo},
     deps::{
         Agent, AgentName, BoxFuture, Code, CoreEvent, SessionRef, StopReason, TurnError, TurnIo,
@@ -29,6 +29,7 @@ enum Flaw {
     DoubleCall,
     Unbound,
     ForgetsSessions,
+    Rebinds,
     ForgetsWords,
     Deaf,
     PanicsWhenStopped,
@@ -114,7 +115,11 @@ impl Core {
         let prompt = request.prompt.text();
         let (word, rest) = prompt.split_once(' ').unwrap_or((&prompt, ""));
         if *flaw != Flaw::Unbound && (*flaw, word) != (Flaw::Late, "long") {
-            io.bind(SessionRef::new(&session)).await?;
+            let bound = match flaw {
+                Flaw::Rebinds => format!("{session}-again"),
+                _ => session.clone(),
+            };
+            io.bind(SessionRef::new(&bound)).await?;
         }
         let answer = match word {
             "long" if *flaw == Flaw::Short => "That was it.".into(),
@@ -143,7 +148,10 @@ impl Core {
                 "I see.".into()
             }
             "ask" if *flaw == Flaw::ForgetsWords => "What word?".into(),
-            "ask" => told.lock().unwrap().get(&session).cloned().unwrap(),
+            "ask" => {
+                let told = told.lock().unwrap();
+                told.get(&session).cloned().unwrap_or_default()
+            }
             _ => "Hello.".to_owned(),
         };
         for _ in 0..if *flaw == Flaw::DoubleCall { 2 } else { 1 } {
@@ -226,7 +234,7 @@ async fn the_second_agent_can_be_tried_and_one_that_is_not_there_is_a_finding() 
 }
 
 /// Each with the checks that find it, and what the first of them says.
-const FOUND: [(Flaw, &[Check], &str); 20] = {
+const FOUND: [(Flaw, &[Check], &str); 21] = {
     use Check::{Agents, Answer, Close, Drop, Memory, Parts, Session, Stop, Together};
     [
         (Flaw::NoAgents, &[Agents], "there is no agent"),
@@ -249,6 +257,7 @@ const FOUND: [(Flaw, &[Check], &str); 20] = {
             &[Session, Memory, Stop],
             "which was to go on in session `conformance-",
         ),
+        (Flaw::Rebinds, &[Session, Memory], "bound `conformance-"),
         (Flaw::ForgetsWords, &[Memory], "without \"walrus\""),
         (
             Flaw::Deaf,
@@ -325,6 +334,8 @@ async fn the_demo_conforms() {
             answer: "turn 2".into(),
         }),
         echo: Some(|word| format!("repeat: {word}")),
+        // Their names count the turns.
+        sessions: Sessions::Following,
         ..Options::new("say hello", "be slow")
     };
     let report = conformance::check(Arc::new(cores), &options).await;
