@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agui_serve::deps::{Code, CoreEvent, Signal, StopReason};
 
-use crate::stage::{FAMILY, Outcome, Stage, text};
+use crate::stage::{FAMILY, Outcome, Stage, assert_reaped, text};
 
 fn is_text(event: &CoreEvent) -> bool {
     matches!(event, CoreEvent::Text(_))
@@ -68,7 +68,7 @@ async fn report_r52_a_permission_asked_while_stopping_is_cancelled() {
 }
 
 #[tokio::test]
-async fn report_r54_an_agent_that_ignores_a_stop_is_killed_after_the_grace() {
+async fn report_r52_an_agent_that_ignores_a_stop_is_killed_after_the_grace() {
     let mut stage = Stage::new(&["--child", "--no-eof"], &["say one", "ignore-cancel"]);
     stage.options.stop_grace = Duration::from_millis(100);
     let (outcome, _) = stage.play_until(is_text).await;
@@ -88,11 +88,22 @@ async fn an_agent_that_ends_badly_after_a_stop_was_still_stopped() {
 
 #[tokio::test]
 async fn a_stop_before_the_agent_is_ready_ends_it() {
-    let stage = Stage::new(&["--mute"], &[]);
-    stage.stop.cancel();
-    let (outcome, signals) = stage.play().await;
-    assert_eq!(outcome.unwrap(), StopReason::Cancelled);
-    assert!(signals.is_empty());
+    for pool_size in [0, 1] {
+        let stage = Stage::new(&["--mute"], &[]).keeping(pool_size);
+        let stop = async {
+            let process = stage.started().await;
+            // By now it has told its number.
+            process.readable().await.unwrap();
+            stage.stop.cancel();
+            process
+        };
+        let (process, (outcome, signals)) = tokio::join!(stop, stage.play());
+        assert_eq!(outcome.unwrap(), StopReason::Cancelled);
+        assert!(signals.is_empty());
+        // Nobody has waited for its end, which came all the same.
+        stage.close().await;
+        assert_reaped(process).await;
+    }
 }
 
 /// Plays a turn of an agent that leaves behind whatever can be left behind.

@@ -97,7 +97,7 @@ async fn report_r83_a_process_is_kept_after_a_stop_only_if_the_turn_has_left_not
 }
 
 #[tokio::test]
-async fn report_r54_a_process_that_does_not_stop_is_not_kept() {
+async fn report_r83_a_process_that_does_not_stop_is_not_kept() {
     let mut stage = Stage::new(&["--child"], &["say one", "ignore-cancel"]).keeping(1);
     stage.options.stop_grace = Duration::from_millis(100);
     let is_text = |event: &CoreEvent| matches!(event, CoreEvent::Text(_));

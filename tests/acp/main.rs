@@ -10,6 +10,7 @@ mod ending;
 mod keeping;
 mod login;
 mod settings;
+mod sharing;
 mod speaking;
 mod stage;
 mod starting;

@@ -153,7 +153,19 @@ fn peak() -> usize {
 #[tokio::test]
 async fn report_r66_a_flood_arrives_whole_and_in_order_at_a_slow_reader() {
     let stage = Stage::new(&[], &["flood 5000", "say end"]);
-    let (outcome, signals) = stage.play().await;
+    let (turn, mut inbox) = stage.start();
+    let read = async {
+        let mut signals = Vec::new();
+        while let Some(signal) = inbox.recv().await {
+            signals.push(signal);
+            // All that can happen without this reader happens meanwhile.
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+        }
+        signals
+    };
+    let (outcome, signals) = tokio::join!(turn, read);
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
     assert_eq!(text(&signals), "x".repeat(5000) + "end");
 }

@@ -11,15 +11,16 @@ use agui_serve::{
         AgentName, CoreEvent, PerSetting, Principal, SessionRef, Signal, StopReason, TurnError,
         TurnIo, TurnRequest,
     },
-    protocol::{Content, ContextEntry, decode},
+    protocol::{Content, ContextEntry, ThreadId, decode},
 };
 use tokio::{
     io::AsyncReadExt as _,
     net::{UnixListener, UnixStream},
     sync::mpsc,
+    task::JoinHandle,
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,12 +31,15 @@ pub(crate) const FAMILY: usize = 6;
 /// A fake agent that is ready to be started.
 pub(crate) struct Stage {
     pub(crate) options: Options,
+    /// The thread of the next turn.
+    pub(crate) thread: &'static str,
     pub(crate) prompt: Content,
     pub(crate) session: Option<SessionRef>,
     pub(crate) stop: CancellationToken,
     pub(crate) context: Vec<ContextEntry>,
     pub(crate) wishes: PerSetting<Option<String>>,
     agent: OnceCell<Acp>,
+    tasks: TaskTracker,
     _folder: tempfile::TempDir,
     alive: UnixListener,
 }
@@ -56,12 +60,14 @@ impl Stage {
         options.args.extend(["--alive".into(), socket.into()]);
         Self {
             options,
+            thread: "t",
             prompt: Content::Text(steps.join("\n")),
             session: None,
             stop: CancellationToken::new(),
             context: Vec::new(),
             wishes: PerSetting::default(),
             agent: OnceCell::new(),
+            tasks: TaskTracker::new(),
             _folder: folder,
             alive,
         }
@@ -101,6 +107,7 @@ impl Stage {
     ) {
         let body = br#"{"threadId":"t","runId":"r","messages":[],"tools":[],"context":[]}"#;
         let mut input = decode::run_input(body).unwrap().input;
+        input.thread_id = ThreadId::new(self.thread).unwrap();
         input.context.clone_from(&self.context);
         let request = TurnRequest {
             agent: AgentName::new("fake").unwrap(),
@@ -113,6 +120,19 @@ impl Stage {
         let (io, inbox) = TurnIo::channel(1, self.stop.clone());
         let agent = self.agent.get_or_init(|| Acp::new(self.options.clone()));
         (agent.turn(request, io), inbox)
+    }
+
+    /// Has a turn of these steps played on a thread, and goes on.
+    pub(crate) fn play_beside(&mut self, thread: &'static str, steps: &[&str]) -> Live {
+        self.next(None, steps);
+        self.thread = thread;
+        let (turn, inbox) = self.start();
+        Live {
+            turn: self.tasks.spawn(turn),
+            inbox,
+            stop: self.stop.clone(),
+            said: String::new(),
+        }
     }
 
     /// Ends what the agent keeps between turns.
@@ -160,11 +180,7 @@ impl Stage {
         let all = async {
             let mut ids = Vec::new();
             for _ in 0..count {
-                let mut stream = self.started().await;
-                let mut id = String::new();
-                // The end of the stream is the end of the process, whoever its parent is by then.
-                stream.read_to_string(&mut id).await.unwrap();
-                ids.push(id.trim().parse().unwrap());
+                ids.push(end_of(self.started().await).await);
             }
             ids
         };
@@ -173,12 +189,56 @@ impl Stage {
 
     /// Asserts that the agent's own process is gone and waited for.
     pub(crate) async fn assert_reaped(&self) {
-        for id in self.gone(1).await {
-            let id = rustix::process::Pid::from_raw(id).unwrap();
-            let found = rustix::process::test_kill_process(id);
-            assert_eq!(found, Err(rustix::io::Errno::SRCH), "no zombie is left");
-        }
+        assert_reaped(self.started().await).await;
     }
+}
+
+/// A turn that is played beside others.
+pub(crate) struct Live {
+    turn: JoinHandle<Outcome>,
+    inbox: mpsc::Receiver<Signal>,
+    pub(crate) stop: CancellationToken,
+    said: String,
+}
+
+impl Live {
+    /// Waits until this was said.
+    pub(crate) async fn says(&mut self, text: &str) {
+        let hears = async {
+            while !self.said.contains(text) {
+                let signal = self.inbox.recv().await.expect("it goes on");
+                self.said.push_str(&text_of(&signal));
+            }
+        };
+        timeout(PATIENCE, hears).await.expect("it says so");
+    }
+
+    /// Waits for the end, and answers with all that was said.
+    pub(crate) async fn end(mut self) -> (Outcome, String) {
+        let ends = async {
+            while let Some(signal) = self.inbox.recv().await {
+                self.said.push_str(&text_of(&signal));
+            }
+            self.turn.await.unwrap()
+        };
+        let outcome = timeout(PATIENCE, ends).await.expect("the turn ends");
+        (outcome, self.said)
+    }
+}
+
+/// Waits for the end of a process, whoever its parent is by then: that is the end of its connection.
+async fn end_of(mut process: UnixStream) -> i32 {
+    let mut id = String::new();
+    process.read_to_string(&mut id).await.unwrap();
+    id.trim().parse().unwrap()
+}
+
+/// Asserts that an agent's own process is gone and waited for.
+pub(crate) async fn assert_reaped(process: UnixStream) {
+    let id = timeout(PATIENCE, end_of(process)).await;
+    let id = rustix::process::Pid::from_raw(id.expect("it ends")).unwrap();
+    let found = rustix::process::test_kill_process(id);
+    assert_eq!(found, Err(rustix::io::Errno::SRCH), "no zombie is left");
 }
 
 /// The events among the signals.
@@ -194,11 +254,14 @@ pub(crate) fn events(signals: &[Signal]) -> Vec<&CoreEvent> {
 
 /// The text that was said, in one piece.
 pub(crate) fn text(signals: &[Signal]) -> String {
-    let text = |event: &CoreEvent| match event {
-        CoreEvent::Text(text) => Some(text.clone()),
-        _ => None,
-    };
-    events(signals).into_iter().filter_map(text).collect()
+    signals.iter().map(text_of).collect()
+}
+
+fn text_of(signal: &Signal) -> String {
+    match signal {
+        Signal::Event(CoreEvent::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
 }
 
 /// The daemon's program.

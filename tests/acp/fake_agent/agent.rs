@@ -1,0 +1,209 @@
+//! What the agent answers, and who of those that work at its prompts hears what it is told.
+
+use std::{
+    collections::HashMap,
+    io::{self, BufRead as _},
+    process::exit,
+    sync::{
+        Arc, Barrier, Mutex, PoisonError,
+        mpsc::{Sender, channel},
+    },
+    thread,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Args, USAGE,
+    steps::Prompt,
+    wire::{answer, chunk, refuse},
+};
+
+/// The whole agent.
+pub(crate) struct Agent {
+    pub(crate) args: Args,
+    /// Lets two prompts that are worked at wait for each other.
+    pub(crate) meeting: Barrier,
+    /// The requests within sessions; of prompts the method alone.
+    told: Mutex<Vec<Value>>,
+    /// Who works at the prompt of each session.
+    at_work: Mutex<HashMap<String, Sender<Value>>>,
+    /// How many sessions were opened.
+    opened: Mutex<usize>,
+}
+
+impl Agent {
+    pub(crate) fn new(args: Args) -> Self {
+        Self {
+            args,
+            meeting: Barrier::new(2),
+            told: Mutex::default(),
+            at_work: Mutex::default(),
+            opened: Mutex::default(),
+        }
+    }
+
+    /// Answers until its input ends.
+    pub(crate) fn serve(self: &Arc<Self>) {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            let message: Value = serde_json::from_str(&line).expect("we speak JSON");
+            if !self.args.has("--mute") {
+                self.take(message);
+            }
+        }
+        if self.args.has("--no-eof") {
+            thread::park();
+        }
+        exit(0);
+    }
+
+    fn take(self: &Arc<Self>, message: Value) {
+        let Some(method) = message["method"].as_str() else {
+            // An answer: the request was named after its session.
+            return self.hand_on(message["id"].as_str().unwrap_or_default(), &message);
+        };
+        let (id, params) = (&message["id"], &message["params"]);
+        if method == "session/prompt" {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push(json!({"method": method}));
+        } else if method.starts_with("session/") {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push(json!({"method": method, "params": params}));
+        }
+        let has = |name| self.args.has(name);
+        match method {
+            "initialize" => answer(id, &self.initialize()),
+            "authenticate" if params["methodId"] == "fails" => refuse(id, -32603, "nobody came"),
+            "authenticate" => {
+                eprintln!("open this page: {}", params["methodId"]);
+                answer(id, &json!({}));
+            }
+            "session/new" if has("--auth") => refuse(id, -32000, "run /opt/agent/login"),
+            "session/new" => answer(id, &self.session("new")),
+            "session/load" | "session/resume" if has("--gone") => {
+                refuse(id, -32002, "no such session");
+            }
+            "session/resume" if has("--resume-fails") => refuse(id, -32603, "not today"),
+            "session/resume" => answer(id, &self.session("resumed")),
+            "session/load" if has("--load-late") => {
+                answer(id, &self.session("loaded"));
+                replay(&params["sessionId"]);
+            }
+            "session/load" => {
+                replay(&params["sessionId"]);
+                answer(id, &self.session("loaded"));
+            }
+            "session/set_mode" | "session/set_config_option" if has("--set-fails") => {
+                refuse(id, -32602, "no");
+            }
+            "session/set_mode" | "session/close" => answer(id, &json!({})),
+            "session/set_config_option" => {
+                let value = params["value"].as_str().expect(USAGE);
+                let set = params["configId"].as_str().expect(USAGE);
+                answer(id, &json!({"configOptions": options(Some((set, value)))}));
+            }
+            "session/cancel" => {
+                self.hand_on(params["sessionId"].as_str().unwrap_or_default(), &message);
+            }
+            "session/prompt" => self.work_at(message),
+            _ => {}
+        }
+    }
+
+    /// Works at a prompt, in a thread of its own.
+    fn work_at(self: &Arc<Self>, message: Value) {
+        let session = message["params"]["sessionId"].as_str().expect(USAGE);
+        let (sender, inbox) = channel();
+        let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        at_work.insert(session.to_owned(), sender);
+        drop(at_work);
+        let agent = Arc::clone(self);
+        thread::spawn(move || Prompt::new(&agent, &message, &inbox).play());
+    }
+
+    /// Hands a message on to whoever works at the prompt of a session.
+    fn hand_on(&self, session: &str, message: &Value) {
+        let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = at_work.get(session) {
+            // That prompt may be answered already.
+            let _ = sender.send(message.clone());
+        }
+    }
+
+    /// What it was told so far.
+    pub(crate) fn told(&self) -> Value {
+        json!(*self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn initialize(&self) -> Value {
+        let args = &self.args;
+        let version: u16 = args.value("--version").unwrap_or("1").parse().expect(USAGE);
+        let mut sessions = json!({});
+        for (arg, name) in [
+            ("--resume", "resume"),
+            ("--close", "close"),
+            ("--system-prompt", "systemPrompt"),
+        ] {
+            if args.has(arg) {
+                sessions[name] = json!({});
+            }
+        }
+        let logins = args.value("--logins").unwrap_or("[]");
+        json!({
+            "protocolVersion": version,
+            "authMethods": serde_json::from_str::<Value>(logins).expect(USAGE),
+            "agentInfo": {"name": "fake", "version": "1"},
+            "agentCapabilities": {
+                "loadSession": args.has("--load") || args.has("--load-late"),
+                "promptCapabilities": {"image": true},
+                "sessionCapabilities": sessions,
+            },
+        })
+    }
+
+    /// What an opened session is answered with.
+    fn session(&self, how: &str) -> Value {
+        const IDS: [&str; 4] = ["first", "second", "third", "fourth"];
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = *opened + usize::from(self.args.has("--gone"));
+        *opened += usize::from(how == "new");
+        drop(opened);
+        let id = IDS
+            .get(number)
+            .map_or_else(|| format!("session-{}", number + 1), |id| (*id).to_owned());
+        let name = format!("Fake, {how}");
+        let model = json!({"modelId": "fake-1", "name": name});
+        let mut session = json!({
+            "sessionId": id,
+            "models": {"currentModelId": "fake-1", "availableModels": [model]},
+        });
+        if let Some(modes) = self.args.value("--modes") {
+            let modes: Vec<_> = modes.split(',').map(|id| json!({"id": id})).collect();
+            session["modes"] = json!({"currentModeId": modes[0]["id"], "availableModes": modes});
+        }
+        if self.args.has("--options") {
+            session["configOptions"] = options(None);
+        }
+        session
+    }
+}
+
+/// What can be chosen, once that was set.
+fn options(set: Option<(&str, &str)>) -> Value {
+    let option = |id: &str, category: &str, values: [&str; 2]| {
+        let options = values.map(|value| json!({"value": value, "name": value.to_uppercase()}));
+        let chosen = set
+            .filter(|(set, _)| *set == id)
+            .map_or(values[0], |(_, value)| value);
+        json!({"id": id, "category": category, "currentValue": chosen, "options": options})
+    };
+    json!([
+        option("which", "model", ["small", "large"]),
+        option("depth", "thought_level", ["low", "high"]),
+    ])
+}
+
+fn replay(session: &Value) {
+    chunk(session, "user_message_chunk", "what was said");
+    chunk(session, "agent_message_chunk", "what was answered");
+}
