@@ -8,7 +8,7 @@ use super::Options;
 use crate::deps::{Code, TurnError};
 
 /// Why a turn failed. The texts are for the log at debug: they may hold paths and what the agent said.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Failure {
     /// The program or its folder is missing, or cannot be run.
     #[error("start the program: {0}")]
@@ -67,7 +67,7 @@ impl Ended {
 }
 
 /// A failure, with the program's end where that explains it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Explained {
     failure: Failure,
     end: Option<Ended>,
