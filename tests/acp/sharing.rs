@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use agui_serve::deps::{Code, StopReason};
+use agui_serve::{
+    cores::acp::Preset,
+    deps::{Code, StopReason},
+};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::stage::{Live, Outcome, Stage};
 
@@ -95,4 +99,80 @@ async fn a_crash_is_told_to_both() {
         (Code::AgentCrashed, Code::AgentCrashed)
     );
     stage.assert_reaped().await;
+}
+
+#[tokio::test]
+async fn turns_that_come_at_once_wait_for_as_many_processes_as_are_kept() {
+    let mut stage = stage(&[]);
+    let mut ids = Vec::new();
+    let turns = ["a", "b", "c"].map(|thread| stage.play_beside(thread, &["pid"]));
+    for turn in turns {
+        let (outcome, id) = turn.end().await;
+        assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+        ids.push(id);
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_start_is_told_to_all_who_wait_for_it() {
+    let mut stage = stage(&["--await-go", "--exit", "3"]);
+    let turns = ["a", "b"].map(|thread| stage.play_beside(thread, &[]));
+    stage.started().await.write_all(b"!").await.unwrap();
+    for turn in turns {
+        assert_eq!(code(turn.end().await.0), Code::AgentHandshakeFailed);
+    }
+    stage.assert_none_started().await;
+}
+
+#[tokio::test]
+async fn a_process_goes_on_starting_while_anybody_waits_for_it() {
+    let mut stage = stage(&["--await-go"]);
+    let turns = ["a", "b", "c"].map(|thread| stage.play_beside(thread, &["say 1"]));
+    let mut process = stage.started().await;
+    let [starter, dropped, other] = turns;
+    starter.stop.cancel();
+    assert_eq!(starter.end().await.0.unwrap(), StopReason::Cancelled);
+    dropped.abort().await;
+    process.write_all(b"!").await.unwrap();
+    let (outcome, said) = other.end().await;
+    assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+    assert_eq!(said, "1");
+    let (_, said) = stage.play_beside("d", &["say 2"]).end().await;
+    assert_eq!(said, "2", "it is kept, for those who left have not used it");
+    stage.close().await;
+    stage.assert_none_started().await;
+}
+
+#[tokio::test]
+async fn r97_an_idle_session_makes_room_for_another_if_the_agent_closes_it() {
+    for (args, closes) in [(&["--close"][..], true), (&[], false)] {
+        let mut stage = stage(args);
+        stage.options.preset = Preset::named("cline");
+        let (_, first) = stage.play_beside("a", &["pid"]).end().await;
+        let steps = &["pid", "say ;", "told"];
+        let (_, said) = stage.play_beside("b", steps).end().await;
+        let (second, told) = said.split_once(';').unwrap();
+        assert_eq!(
+            second == first,
+            closes,
+            "one session is as many as it may have"
+        );
+        let close = r#"{"method":"session/close","params":{"sessionId":"first"}}"#;
+        assert_eq!(told.contains(close), closes, "{told}");
+        stage.close().await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_started_after_the_agent_was_closed() {
+    let mut stage = stage(&[]);
+    stage.play_beside("a", &[]).end().await.0.unwrap();
+    stage.close().await;
+    stage.assert_reaped().await;
+    let (outcome, _) = stage.play_beside("b", &["pid"]).end().await;
+    assert_eq!(code(outcome), Code::AgentCrashed);
+    stage.assert_none_started().await;
 }

@@ -14,7 +14,7 @@ use agui_serve::{
     protocol::{Content, ContextEntry, ThreadId, decode},
 };
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
     sync::mpsc,
     task::JoinHandle,
@@ -96,6 +96,23 @@ impl Stage {
     pub(crate) async fn started(&self) -> UnixStream {
         let accepted = timeout(PATIENCE, self.alive.accept()).await;
         accepted.expect("it starts").unwrap().0
+    }
+
+    /// Asserts that no process was started but those that were waited for.
+    pub(crate) async fn assert_none_started(&self) {
+        // A connection of our own is behind all that are there.
+        let address = self.alive.local_addr().unwrap();
+        let path = address.as_pathname().unwrap();
+        let mut ours = UnixStream::connect(path).await.unwrap();
+        ours.write_all(b"ours").await.unwrap();
+        drop(ours);
+        let mut first = String::new();
+        self.started()
+            .await
+            .read_to_string(&mut first)
+            .await
+            .unwrap();
+        assert_eq!(first, "ours");
     }
 
     /// Starts the turn without running it.
@@ -211,6 +228,12 @@ impl Live {
             }
         };
         timeout(PATIENCE, hears).await.expect("it says so");
+    }
+
+    /// Drops it wherever it is.
+    pub(crate) async fn abort(self) {
+        self.turn.abort();
+        assert!(self.turn.await.unwrap_err().is_cancelled());
     }
 
     /// Waits for the end, and answers with all that was said.

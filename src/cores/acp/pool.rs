@@ -1,7 +1,12 @@
 //! The processes of one agent and one principal: started when a turn needs one, kept between turns, ended when
 //! none has needed them for too long. [`Shelf`] decides, under one short lock; here it is waited for.
 
-use std::{collections::HashSet, future::pending, pin::pin, sync::Arc};
+use std::{
+    collections::HashSet,
+    future::pending,
+    pin::pin,
+    sync::{Arc, OnceLock},
+};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -15,9 +20,9 @@ use super::{
     failure::{End, Explained},
     options::Options,
     settings::Offers,
-    shelf::{Conversation, Ending, Limits, Number, Shelf, Taken, Verdict},
+    shelf::{Conversation, Limits, Number, Order, Shelf, Taken, Verdict},
     supervisor,
-    worker::{self, Work, Worker},
+    worker::{self, Starting, Work, Worker},
 };
 use crate::deps::TurnIo;
 
@@ -25,7 +30,7 @@ use crate::deps::TurnIo;
 pub(super) struct Pool {
     options: Arc<Options>,
     board: Arc<Board>,
-    shelf: Mutex<Shelf<Worker, Offers>>,
+    shelf: Mutex<Shelf<Starting, Offers>>,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
@@ -33,15 +38,17 @@ pub(super) struct Pool {
 /// A process for the length of a turn. Dropped unfinished, as when its turn is, it is left as
 /// [`Lease::set_verdict`] has said.
 pub(super) struct Lease {
-    place: Place,
-    worker: Arc<Worker>,
+    hold: Hold,
+    worker: Worker,
 }
 
-/// A place on the shelf, given back when dropped.
-struct Place {
+/// A turn's hold on a process, given back when dropped.
+struct Hold {
     pool: Arc<Pool>,
     number: Number,
     verdict: Verdict,
+    /// The session that the turn uses, once it is open.
+    session: OnceLock<Conversation>,
 }
 
 impl Pool {
@@ -65,40 +72,45 @@ impl Pool {
         }
     }
 
-    /// Gets a process for a turn of the conversation `known`, if there is one already.
+    /// Gets a process for a turn of the conversation `known`, if there is one already. Waits for one that gets
+    /// ready, whoever has had it started. Dropped meanwhile, it leaves the process to the others who wait.
     ///
     /// # Errors
-    /// One had to be started, and could not be.
+    /// It had to be started, and could not be. Those who have waited for the same one fail alike: what kept it
+    /// from starting keeps others, too.
     pub(super) async fn lease(
         self: &Arc<Self>,
         known: Option<&Conversation>,
     ) -> Result<Lease, Explained> {
+        let start = |number, until| self.start(number, until);
         let Taken {
             number,
-            worker,
-            until,
-        } = self.shelf.lock().take(known, Worker::is_there);
-        let place = Place {
+            process,
+            is_open,
+            given_up,
+        } = self.shelf.lock().take(known, start);
+        let session = known.filter(|_| is_open).cloned();
+        let mut hold = Hold {
             pool: Arc::clone(self),
             number,
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Unused,
+            session: session.map_or_else(OnceLock::new, OnceLock::from),
         };
-        let worker = if let Some(worker) = worker {
-            worker
-        } else {
-            let worker = Arc::new(self.start(number, until).await?);
-            self.shelf.lock().fill(number, &worker);
-            worker
-        };
-        Ok(Lease { place, worker })
+        let worker = process.ready().await?;
+        if let Some(Conversation { session, .. }) = given_up {
+            let patience = self.options.start_timeout;
+            worker.close_session(&session, patience).await;
+        }
+        hold.verdict = Verdict::Doubtful;
+        Ok(Lease { hold, worker })
     }
 
     /// Starts a process in a task of its own. It stays on the shelf until it ends.
-    async fn start(
+    fn start(
         self: &Arc<Self>,
         number: Number,
         until: watch::Receiver<Option<Instant>>,
-    ) -> Result<Worker, Explained> {
+    ) -> Starting {
         let (starting, run) = worker::start(Work {
             options: Arc::clone(&self.options),
             side: Side {
@@ -117,7 +129,7 @@ impl Pool {
             }
             pool.shelf.lock().remove(number);
         });
-        starting.ready().await
+        starting
     }
 
     /// Ends once a process was not used for too long and was told to end.
@@ -153,45 +165,44 @@ impl Lease {
 
     /// Begins to listen to a conversation. `None` if its session is another thread's in this process.
     pub(super) fn listen(&self, conversation: &Conversation, io: TurnIo) -> Option<Hearing> {
-        let Place { pool, number, .. } = &self.place;
+        let Hold { pool, number, .. } = &self.hold;
         pool.board.listen(*number, conversation, io)
     }
 
     /// What a session offers that the process has open.
     pub(super) fn open_session(&self, session: &Conversation) -> Option<Offers> {
-        let Place { pool, number, .. } = &self.place;
+        let Hold { pool, number, .. } = &self.hold;
         pool.shelf.lock().open_session(*number, session)
     }
 
     /// Notes that the process has a session open, and what that offers.
     pub(super) fn note_session(&self, session: &Conversation, offers: &Offers) {
-        let Place { pool, number, .. } = &self.place;
-        pool.shelf
-            .lock()
-            .note_session(*number, session.clone(), offers.clone());
+        let Hold { pool, number, .. } = &self.hold;
+        let mut shelf = pool.shelf.lock();
+        if self.hold.session.set(session.clone()).is_ok() {
+            shelf.use_session(*number, session.clone());
+        }
+        shelf.note_session(*number, session.clone(), offers.clone());
     }
 
     /// What the process has started and is still there. `None` where nobody can tell.
     pub(super) async fn below(&self) -> Option<HashSet<i32>> {
         let id = self.worker.id?;
-        let looking = self
-            .place
-            .pool
-            .tasks
-            .spawn_blocking(move || supervisor::below(id));
+        let tasks = &self.hold.pool.tasks;
+        let looking = tasks.spawn_blocking(move || supervisor::below(id));
         looking.await.ok()?
     }
 
     /// Says as what the process is left if the lease is dropped from here on.
     pub(super) fn set_verdict(&mut self, verdict: Verdict) {
-        self.place.verdict = verdict;
+        self.hold.verdict = verdict;
     }
 
     /// Gives the process back. If that ends it, or it has ended, waits for the end and tells how it was.
     pub(super) async fn give_back(mut self, verdict: Verdict) -> Option<End> {
-        self.place.verdict = verdict;
-        let Self { place, worker } = self;
-        drop(place);
+        self.hold.verdict = verdict;
+        let Self { hold, worker } = self;
+        drop(hold);
         if worker.is_there() {
             return None;
         }
@@ -199,23 +210,21 @@ impl Lease {
     }
 }
 
-impl Drop for Place {
+impl Drop for Hold {
     fn drop(&mut self) {
-        let now = Instant::now();
-        let ending = self
-            .pool
-            .shelf
-            .lock()
-            .give_back(self.number, self.verdict, now);
+        let mut shelf = self.pool.shelf.lock();
+        let session = self.session.get();
+        let ending = shelf.give_back(self.number, session, self.verdict, Instant::now());
+        drop(shelf);
         order(ending);
     }
 }
 
 /// Tells processes to end, and whether there were any.
-fn order(ending: Ending<Worker>) -> bool {
+fn order(ending: Vec<Order<Starting>>) -> bool {
     let there_are_some = !ending.is_empty();
-    for (worker, manner) in ending {
-        worker.order(manner);
+    for (process, manner) in ending {
+        process.order(manner);
     }
     there_are_some
 }

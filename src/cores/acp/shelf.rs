@@ -1,8 +1,12 @@
 //! Which process a turn uses, and which processes are kept. Decides, waits for nothing.
 //!
 //! A turn gets the process that has its session open, else one that no turn uses, else a new one; once there
-//! are as many as are kept, it shares the one that the fewest turns use. A process that no turn uses stays for
-//! a while and then ends; of too many the one that was used longest ago ends first.
+//! are as many as are kept, it shares the one that the fewest turns use, ready or not yet. A process that no turn
+//! uses stays for a while and then ends; of too many the one that was used longest ago ends first.
+//!
+//! Where a process may have so many sessions open and no more, the oldest that no turn uses is given up for a new
+//! one, if the agent can close sessions. Else the process is there for its own sessions alone, and others are
+//! started beyond those that are kept.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -17,7 +21,7 @@ const SESSIONS: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
 
 /// The processes `W` of one agent and one principal, and what is known of each session `S` that one has open.
 pub(super) struct Shelf<W, S> {
-    places: Vec<Place<W, S>>,
+    slots: Vec<Slot<W, S>>,
     last: u64,
     limits: Limits,
 }
@@ -33,6 +37,26 @@ pub(super) struct Limits {
     pub(super) sessions: Option<usize>,
 }
 
+/// A process, as the shelf has to know it.
+pub(super) trait Process {
+    /// How it is.
+    fn state(&self) -> State;
+
+    /// Whether it closes sessions when it is asked to. Not known before it is ready.
+    fn closes_sessions(&self) -> bool;
+}
+
+/// How a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It gets ready.
+    Starting,
+    /// It can be used.
+    Ready,
+    /// It has ended or is to end.
+    Gone,
+}
+
 /// The number of a process, unique on its shelf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Number(pub(super) u64);
@@ -46,18 +70,28 @@ pub(super) struct Conversation {
     pub(super) session: String,
 }
 
-struct Place<W, S> {
+struct Slot<W, S> {
     number: Number,
-    /// None while it gets ready.
-    worker: Option<Arc<W>>,
-    /// How many turns use it.
+    process: Arc<W>,
+    /// How many turns use it or wait for it.
     users: usize,
     /// Whether it ends once no turn uses it.
     retired: bool,
     /// What it has open, the latest used first.
     sessions: LruCache<Conversation, S>,
+    /// What of that turns use now.
+    in_use: Vec<Conversation>,
     /// When it ends if no turn uses it until then.
     until: watch::Sender<Option<Instant>>,
+}
+
+/// Whether a process can open one more session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    /// It can.
+    Free,
+    /// It can if it gives up another.
+    Idle,
 }
 
 /// What a turn leaves a process as.
@@ -69,120 +103,139 @@ pub(super) enum Verdict {
     Doubtful,
     /// At work that it does not stop.
     Stuck,
+    /// As it was: the turn has only waited for it.
+    Unused,
 }
 
-/// A process that a turn may use.
+/// A process that a turn may use, once that is ready.
 pub(super) struct Taken<W> {
     /// Its number, to give it back with.
     pub(super) number: Number,
-    /// None if it is to be started first.
-    pub(super) worker: Option<Arc<W>>,
-    /// When it ends if no turn uses it until then.
-    pub(super) until: watch::Receiver<Option<Instant>>,
+    /// The process.
+    pub(super) process: Arc<W>,
+    /// Whether the turn's session is open there.
+    pub(super) is_open: bool,
+    /// A session that is to be closed before another is opened.
+    pub(super) given_up: Option<Conversation>,
 }
 
-/// Processes that are to end, and how.
-pub(super) type Ending<W> = Vec<(Arc<W>, Manner)>;
+/// A process that is to end, and how.
+pub(super) type Order<W> = (Arc<W>, Manner);
 
-impl<W, S: Clone> Shelf<W, S> {
+impl<W: Process, S: Clone> Shelf<W, S> {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
-            places: Vec::new(),
+            slots: Vec::new(),
             last: 0,
             limits,
         }
     }
 
-    /// Takes a process for a turn of a conversation, if there is one already. Only those are used that are usable.
+    /// Takes a process for a turn of a conversation, if there is one already. If need be it has one started, which
+    /// is told when it ends if no turn uses it until then.
     pub(super) fn take(
         &mut self,
         known: Option<&Conversation>,
-        usable: impl Fn(&W) -> bool,
+        start: impl FnOnce(Number, watch::Receiver<Option<Instant>>) -> W,
     ) -> Taken<W> {
-        let index = self.find(known, usable).unwrap_or_else(|| self.add());
-        let place = &mut self.places[index];
-        place.users += 1;
-        place.until.send_replace(None);
+        let is_kept = self.limits.kept > 0;
+        let has_open = known.filter(|_| is_kept).and_then(|known| {
+            let slot = self.usable().find(|slot| slot.sessions.contains(known))?;
+            Some((slot.number, known.clone()))
+        });
+        let found = has_open.as_ref().map(|(number, _)| (*number, Room::Free));
+        let found = found.or_else(|| self.find().filter(|_| is_kept));
+        let (number, room) = found.unwrap_or_else(|| (self.add(start), Room::Free));
+        let slot = self.slot(number).expect("it was found or added just now");
+        slot.users += 1;
+        slot.until.send_replace(None);
+        let given_up = (room == Room::Idle).then(|| slot.give_up()).flatten();
+        let is_open = has_open.is_some();
+        slot.in_use.extend(has_open.map(|(_, known)| known));
         Taken {
-            number: place.number,
-            worker: place.worker.clone(),
-            until: place.until.subscribe(),
+            number,
+            process: Arc::clone(&slot.process),
+            is_open,
+            given_up,
         }
     }
 
-    fn find(&self, known: Option<&Conversation>, usable: impl Fn(&W) -> bool) -> Option<usize> {
-        if self.limits.kept == 0 {
-            return None;
-        }
-        let is_usable = |place: &Place<W, S>| {
-            !place.retired && place.worker.as_ref().is_some_and(|worker| usable(worker))
-        };
-        let ready = || {
-            self.places
-                .iter()
-                .enumerate()
-                .filter(|(_, place)| is_usable(place))
-        };
-        let has_open = |place: &Place<W, S>| known.is_some_and(|it| place.sessions.contains(it));
-        if let Some((index, _)) = ready().find(|(_, place)| has_open(place)) {
-            return Some(index);
-        }
-        let limit = self.limits.sessions.unwrap_or(usize::MAX);
-        let least_used = ready()
-            .filter(|(_, place)| place.sessions.len() + place.users < limit)
-            .min_by_key(|(_, place)| place.users);
-        let is_full = self.places.len() >= self.limits.kept;
-        let (index, _) = least_used.filter(|(_, place)| place.users == 0 || is_full)?;
-        Some(index)
+    fn usable(&self) -> impl Iterator<Item = &Slot<W, S>> {
+        let is_usable = |slot: &&Slot<W, S>| !slot.retired && slot.process.state() != State::Gone;
+        self.slots.iter().filter(is_usable)
     }
 
-    fn add(&mut self) -> usize {
+    /// The process that can open one more session and that the fewest turns use, unless a new one is better.
+    fn find(&self) -> Option<(Number, Room)> {
+        let is_full = self.slots.len() >= self.limits.kept;
+        let least_used = self
+            .usable()
+            .filter_map(|slot| Some((slot, slot.room(self.limits.sessions)?)))
+            .min_by_key(|(slot, room)| (slot.users, *room));
+        let (slot, room) = least_used.filter(|(slot, _)| slot.users == 0 || is_full)?;
+        Some((slot.number, room))
+    }
+
+    fn add(&mut self, start: impl FnOnce(Number, watch::Receiver<Option<Instant>>) -> W) -> Number {
         self.last += 1;
-        self.places.push(Place {
-            number: Number(self.last),
-            worker: None,
+        let number = Number(self.last);
+        let until = watch::Sender::new(None);
+        self.slots.push(Slot {
+            number,
+            process: Arc::new(start(number, until.subscribe())),
             users: 0,
             retired: false,
             sessions: LruCache::new(SESSIONS),
-            until: watch::Sender::new(None),
+            in_use: Vec::new(),
+            until,
         });
-        self.places.len() - 1
-    }
-
-    /// Notes that a process which was to be started is ready.
-    pub(super) fn fill(&mut self, number: Number, worker: &Arc<W>) {
-        if let Some(place) = self.place(number) {
-            place.worker = Some(Arc::clone(worker));
-        }
+        number
     }
 
     /// What is known of a session that a process has open.
     pub(super) fn open_session(&mut self, number: Number, session: &Conversation) -> Option<S> {
-        self.place(number)?.sessions.get(session).cloned()
+        self.slot(number)?.sessions.get(session).cloned()
     }
 
     /// Notes that a process has a session open, and what is known of it.
     pub(super) fn note_session(&mut self, number: Number, session: Conversation, known: S) {
-        if let Some(place) = self.place(number) {
-            place.sessions.put(session, known);
+        if let Some(slot) = self.slot(number) {
+            slot.sessions.put(session, known);
         }
     }
 
-    /// Takes a process back from a turn, and answers with those that are to end now. They are not used any more.
+    /// Notes that a turn uses a session from now on, until it gives the process back.
+    pub(super) fn use_session(&mut self, number: Number, session: Conversation) {
+        if let Some(slot) = self.slot(number) {
+            slot.in_use.push(session);
+        }
+    }
+
+    /// Takes a process back from a turn, which may have used a session, and answers with those that are to end now.
+    /// They are not used any more.
     pub(super) fn give_back(
         &mut self,
         number: Number,
+        session: Option<&Conversation>,
         verdict: Verdict,
         now: Instant,
-    ) -> Ending<W> {
-        let Some(place) = self.place(number) else {
+    ) -> Vec<Order<W>> {
+        let Some(slot) = self.slot(number) else {
             return Vec::new();
         };
-        place.users -= 1;
-        place.retired |= verdict != Verdict::Sound;
-        let (is_free, is_retired) = (place.users == 0, place.retired);
+        slot.users -= 1;
+        let used = slot.in_use.iter().position(|it| Some(it) == session);
+        used.map(|index| slot.in_use.swap_remove(index));
+        slot.retired |= matches!(verdict, Verdict::Doubtful | Verdict::Stuck);
+        let (is_free, is_retired) = (slot.users == 0, slot.retired);
+        let is_in_doubt = match verdict {
+            Verdict::Sound => false,
+            Verdict::Doubtful | Verdict::Stuck => true,
+            // Nobody waits for it any more.
+            Verdict::Unused => slot.process.state() != State::Ready,
+        };
         let until = now + self.limits.ttl;
-        if verdict == Verdict::Stuck || (is_free && verdict == Verdict::Doubtful) {
+        if verdict == Verdict::Stuck || (is_free && is_in_doubt) {
             self.end(number, Manner::Firm)
         } else if is_free && (is_retired || self.limits.kept == 0) {
             self.end(number, Manner::Gentle)
@@ -194,24 +247,24 @@ impl<W, S: Clone> Shelf<W, S> {
     }
 
     /// Puts a process where it waits for its next turn, behind those that have waited for longer.
-    fn rest(&mut self, number: Number, until: Instant) -> Ending<W> {
-        let Some(index) = self.places.iter().position(|it| it.number == number) else {
+    fn rest(&mut self, number: Number, until: Instant) -> Vec<Order<W>> {
+        let Some(index) = self.slots.iter().position(|it| it.number == number) else {
             return Vec::new();
         };
-        let place = self.places.remove(index);
-        place.until.send_replace(Some(until));
-        self.places.push(place);
-        let resting = self.places.iter().filter(|place| place.users == 0);
+        let slot = self.slots.remove(index);
+        slot.until.send_replace(Some(until));
+        self.slots.push(slot);
+        let resting = self.slots.iter().filter(|slot| slot.users == 0);
         let excess = resting.clone().count().saturating_sub(self.limits.kept);
-        let oldest: Vec<_> = resting.take(excess).map(|place| place.number).collect();
+        let oldest: Vec<_> = resting.take(excess).map(|slot| slot.number).collect();
         let end = |number| self.end(number, Manner::Gentle);
         oldest.into_iter().flat_map(end).collect()
     }
 
     /// Ends a process that no turn has used for too long.
-    pub(super) fn expire(&mut self, number: Number, now: Instant) -> Ending<W> {
-        let is_over = self.place(number).is_some_and(|place| {
-            place.users == 0 && place.until.borrow().is_some_and(|until| until <= now)
+    pub(super) fn expire(&mut self, number: Number, now: Instant) -> Vec<Order<W>> {
+        let is_over = self.slot(number).is_some_and(|slot| {
+            slot.users == 0 && slot.until.borrow().is_some_and(|until| until <= now)
         });
         if is_over {
             self.end(number, Manner::Gentle)
@@ -222,190 +275,49 @@ impl<W, S: Clone> Shelf<W, S> {
 
     /// Forgets a process that has ended by itself.
     pub(super) fn remove(&mut self, number: Number) {
-        self.places.retain(|place| place.number != number);
+        self.slots.retain(|slot| slot.number != number);
     }
 
-    fn end(&mut self, number: Number, manner: Manner) -> Ending<W> {
-        let worker = self.place(number).and_then(|place| place.worker.take());
-        self.remove(number);
-        worker.map(|worker| (worker, manner)).into_iter().collect()
+    fn end(&mut self, number: Number, manner: Manner) -> Vec<Order<W>> {
+        let index = self.slots.iter().position(|slot| slot.number == number);
+        let slot = index.map(|index| self.slots.remove(index));
+        slot.map(|slot| (slot.process, manner))
+            .into_iter()
+            .collect()
     }
 
-    fn place(&mut self, number: Number) -> Option<&mut Place<W, S>> {
-        self.places.iter_mut().find(|place| place.number == number)
+    fn slot(&mut self, number: Number) -> Option<&mut Slot<W, S>> {
+        self.slots.iter_mut().find(|slot| slot.number == number)
+    }
+}
+
+impl<W: Process, S> Slot<W, S> {
+    /// The sessions that are open and that no turn uses, the oldest first.
+    fn idle(&self) -> impl Iterator<Item = &Conversation> {
+        let open = self.sessions.iter().rev().map(|(session, _)| session);
+        open.filter(|session| !self.in_use.contains(session))
+    }
+
+    /// Whether one more session can be opened, where so many may be open. Each turn has one or is to have one.
+    fn room(&self, limit: Option<usize>) -> Option<Room> {
+        let idle = self.idle().count();
+        let open = self.users + idle;
+        let can_give_up = idle > 0 && self.process.closes_sessions();
+        match limit {
+            Some(limit) if open < limit => Some(Room::Free),
+            Some(_) => can_give_up.then_some(Room::Idle),
+            // One that would be forgotten is better closed.
+            None if open >= SESSIONS.get() && can_give_up => Some(Room::Idle),
+            None => Some(Room::Free),
+        }
+    }
+
+    fn give_up(&mut self) -> Option<Conversation> {
+        let oldest = self.idle().next().cloned()?;
+        self.sessions.pop(&oldest);
+        Some(oldest)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TTL: Duration = Duration::from_mins(1);
-
-    fn shelf(kept: usize) -> Shelf<&'static str, ()> {
-        Shelf::new(Limits {
-            kept,
-            ttl: TTL,
-            sessions: None,
-        })
-    }
-
-    fn conversation(session: &str) -> Conversation {
-        Conversation {
-            thread: ThreadId::new("t").unwrap(),
-            session: session.into(),
-        }
-    }
-
-    /// Takes a process, and makes it ready under that name if it is new.
-    fn take(
-        shelf: &mut Shelf<&'static str, ()>,
-        session: Option<&str>,
-        new: &'static str,
-    ) -> (Number, &'static str) {
-        let known = session.map(conversation);
-        let taken = shelf.take(known.as_ref(), |_| true);
-        let worker = taken.worker.unwrap_or_else(|| {
-            let worker = Arc::new(new);
-            shelf.fill(taken.number, &worker);
-            worker
-        });
-        (taken.number, *worker)
-    }
-
-    fn names(ending: Ending<&'static str>) -> Vec<(&'static str, Manner)> {
-        ending
-            .into_iter()
-            .map(|(worker, manner)| (*worker, manner))
-            .collect()
-    }
-
-    fn back(shelf: &mut Shelf<&'static str, ()>, number: Number) -> Vec<(&'static str, Manner)> {
-        names(shelf.give_back(number, Verdict::Sound, Instant::now()))
-    }
-
-    #[tokio::test]
-    async fn a_turn_gets_the_process_that_has_its_session_open() {
-        let mut shelf = shelf(4);
-        let (a, _) = take(&mut shelf, None, "first");
-        let (b, name) = take(&mut shelf, None, "second");
-        assert_eq!(name, "second", "the first is used");
-        shelf.note_session(a, conversation("session"), ());
-        assert!(shelf.open_session(a, &conversation("session")).is_some());
-        assert!(shelf.open_session(b, &conversation("session")).is_none());
-        assert!(back(&mut shelf, a).is_empty() && back(&mut shelf, b).is_empty());
-        assert_eq!(take(&mut shelf, Some("session"), "new").1, "first");
-        assert_eq!(
-            take(&mut shelf, Some("other"), "new").1,
-            "second",
-            "no turn uses it"
-        );
-        assert_eq!(
-            take(&mut shelf, Some("session"), "new").1,
-            "first",
-            "used or not"
-        );
-    }
-
-    #[tokio::test]
-    async fn once_there_are_as_many_as_are_kept_the_least_used_is_shared() {
-        let mut shelf = shelf(2);
-        let names = ["one", "two", "three", "four", "five"];
-        let taken: Vec<_> = names.map(|new| take(&mut shelf, None, new).1).into();
-        assert_eq!(taken, ["one", "two", "one", "two", "one"]);
-    }
-
-    #[tokio::test]
-    async fn where_none_is_kept_each_turn_has_its_own_and_it_ends_with_the_turn() {
-        let mut shelf = shelf(0);
-        let (a, _) = take(&mut shelf, None, "one");
-        let (b, name) = take(&mut shelf, None, "two");
-        assert_eq!(name, "two");
-        assert_eq!(back(&mut shelf, a), [("one", Manner::Gentle)]);
-        assert_eq!(back(&mut shelf, b), [("two", Manner::Gentle)]);
-    }
-
-    #[tokio::test]
-    async fn r97_of_too_many_the_one_used_longest_ago_ends_and_none_that_is_used() {
-        let mut shelf = Shelf::new(Limits {
-            kept: 2,
-            ttl: TTL,
-            sessions: Some(1),
-        });
-        let [a, b, c] = ["one", "two", "three"].map(|new| {
-            let (number, name) = take(&mut shelf, None, new);
-            shelf.note_session(number, conversation(new), ());
-            assert_eq!(name, new, "each has as many sessions as it may");
-            number
-        });
-        assert!(back(&mut shelf, c).is_empty());
-        assert!(back(&mut shelf, a).is_empty());
-        assert_eq!(back(&mut shelf, b), [("three", Manner::Gentle)]);
-        assert_eq!(take(&mut shelf, Some("one"), "new").1, "one");
-        assert_eq!(take(&mut shelf, Some("three"), "new").1, "new");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn r97_one_that_is_not_used_for_too_long_ends_unless_it_is_used_again() {
-        let mut shelf = shelf(1);
-        let (a, _) = take(&mut shelf, None, "one");
-        back(&mut shelf, a);
-        tokio::time::advance(TTL / 2).await;
-        assert!(shelf.expire(a, Instant::now()).is_empty());
-        let taken = shelf.take(None, |_| true);
-        assert_eq!(*taken.until.borrow(), None);
-        tokio::time::advance(TTL).await;
-        assert!(shelf.expire(a, Instant::now()).is_empty(), "it is used");
-        back(&mut shelf, a);
-        tokio::time::advance(TTL).await;
-        assert_eq!(
-            names(shelf.expire(a, Instant::now())),
-            [("one", Manner::Gentle)]
-        );
-        assert_eq!(take(&mut shelf, None, "new").1, "new");
-    }
-
-    #[tokio::test]
-    async fn one_that_is_left_in_the_middle_of_something_is_not_used_again() {
-        let now = Instant::now();
-        let mut shelf = shelf(1);
-        let (a, _) = take(&mut shelf, None, "one");
-        let ending = shelf.give_back(a, Verdict::Doubtful, now);
-        assert_eq!(names(ending), [("one", Manner::Firm)]);
-
-        let (a, _) = take(&mut shelf, None, "two");
-        take(&mut shelf, None, "shared");
-        assert!(
-            shelf.give_back(a, Verdict::Doubtful, now).is_empty(),
-            "another turn uses it"
-        );
-        assert_eq!(take(&mut shelf, None, "three").1, "three");
-        assert_eq!(back(&mut shelf, a), [("two", Manner::Gentle)]);
-    }
-
-    #[tokio::test]
-    async fn one_that_does_not_stop_ends_whoever_uses_it() {
-        let mut shelf = shelf(1);
-        let (a, _) = take(&mut shelf, None, "one");
-        take(&mut shelf, None, "shared");
-        let ending = shelf.give_back(a, Verdict::Stuck, Instant::now());
-        assert_eq!(names(ending), [("one", Manner::Firm)]);
-        assert!(back(&mut shelf, a).is_empty(), "it is gone already");
-    }
-
-    #[tokio::test]
-    async fn one_that_is_not_ready_yet_or_not_usable_any_more_is_not_shared() {
-        let mut shelf = shelf(1);
-        let starting = shelf.take(None, |_| true);
-        assert!(starting.worker.is_none());
-        let (b, name) = take(&mut shelf, None, "second");
-        assert_eq!(name, "second");
-        assert!(
-            shelf
-                .give_back(starting.number, Verdict::Doubtful, Instant::now())
-                .is_empty()
-        );
-        back(&mut shelf, b);
-        assert!(shelf.take(None, |name| *name != "second").worker.is_none());
-    }
-}
+mod tests;

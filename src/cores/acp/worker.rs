@@ -8,34 +8,34 @@ use std::{
     convert::Infallible,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use agent_client_protocol::{Channel, ErrorCode};
 use rustix::process::Pid;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{SetOnce, oneshot},
-    time::timeout,
-};
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::{
     board::Side,
     client::{self, Peer},
-    failure::{End, Explained, Failure, describe},
+    failure::{End, Ended, Explained, Failure, describe},
     options::Options,
     process::{Manner, Pipes, Process},
+    shelf::{self, State},
     transport::{self, Gate},
     usage::Meters,
 };
 
-/// A process that is ready, as those see it who use it.
+/// A process that is ready, as those see it who use it. Cheap to clone.
+#[derive(Clone)]
 pub(super) struct Worker {
     /// The program.
     pub(super) peer: Peer,
     /// What it said of itself.
-    pub(super) hello: Hello,
+    pub(super) hello: Arc<Hello>,
     /// What its sessions have spent.
     pub(super) meters: Arc<Meters>,
     /// The folder that it works in, absolute.
@@ -43,7 +43,7 @@ pub(super) struct Worker {
     /// The process that everything it starts is below.
     pub(super) id: Option<Pid>,
     orders: Orders,
-    end: Arc<SetOnce<End>>,
+    end: watch::Receiver<Option<End>>,
 }
 
 /// What a program answers to `initialize`.
@@ -72,46 +72,109 @@ pub(super) struct Work {
     pub(super) closing: CancellationToken,
 }
 
-/// A worker that gets ready. Dropped before it is, the process ends.
+/// A worker from its start on. Dropped before that is ready, the process ends.
 pub(super) struct Starting {
-    ready: oneshot::Receiver<Result<Worker, Explained>>,
+    ready: watch::Receiver<Option<Result<Worker, Explained>>>,
     orders: Orders,
 }
 
 impl Starting {
-    /// Waits until the program is ready.
+    /// Waits until the program is ready. Any number may wait.
     ///
     /// # Errors
     /// It could not be started, or does not speak ACP; its process is gone by then.
-    pub(super) async fn ready(self) -> Result<Worker, Explained> {
-        let Self { ready, orders } = self;
-        let guard = orders.firm.drop_guard();
-        let ready = ready.await;
-        guard.disarm();
+    pub(super) async fn ready(&self) -> Result<Worker, Explained> {
+        let mut ready = self.ready.clone();
+        let said = ready.wait_for(Option::is_some).await;
         // Its task says something unless it has panicked.
-        ready.unwrap_or_else(|_| Err(Failure::Crashed("its task is gone".into()).into()))
+        let said = said.ok().and_then(|said| said.clone());
+        said.unwrap_or_else(|| Err(Failure::Crashed("its task is gone".into()).into()))
+    }
+
+    /// Tells the process to end. Telling it more firmly later makes it hurry.
+    pub(super) fn order(&self, manner: Manner) {
+        self.orders.give(manner);
+    }
+}
+
+impl shelf::Process for Starting {
+    fn state(&self) -> State {
+        match &*self.ready.borrow() {
+            Some(Ok(worker)) if worker.is_there() => State::Ready,
+            None if !self.orders.are_given() && self.ready.has_changed().is_ok() => State::Starting,
+            _ => State::Gone,
+        }
+    }
+
+    fn closes_sessions(&self) -> bool {
+        let ready = self.ready.borrow();
+        let worker = ready.as_ref().and_then(|ready| ready.as_ref().ok());
+        worker.is_some_and(|worker| {
+            worker.hello.capabilities["sessionCapabilities"]["close"].is_object()
+        })
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if self.ready.borrow().is_none() {
+            self.order(Manner::Firm);
+        }
+    }
+}
+
+impl Orders {
+    fn give(&self, manner: Manner) {
+        match manner {
+            Manner::Gentle => self.gentle.cancel(),
+            Manner::Firm => self.firm.cancel(),
+        }
+    }
+
+    fn are_given(&self) -> bool {
+        self.gentle.is_cancelled() || self.firm.is_cancelled()
     }
 }
 
 impl Worker {
     /// Tells the process to end. Telling it more firmly later makes it hurry.
     pub(super) fn order(&self, manner: Manner) {
-        match manner {
-            Manner::Gentle => self.orders.gentle.cancel(),
-            Manner::Firm => self.orders.firm.cancel(),
-        }
+        self.orders.give(manner);
     }
 
     /// Whether it can be used: the program is there, and nobody has told it to end.
     pub(super) fn is_there(&self) -> bool {
-        let Orders { gentle, firm } = &self.orders;
-        !gentle.is_cancelled() && !firm.is_cancelled() && !self.peer.is_closed()
+        !self.orders.are_given() && !self.peer.is_closed()
+    }
+
+    /// Has the program close a session (ACP `session/close`), for as long as `patience` lasts.
+    pub(super) async fn close_session(&self, session: &str, patience: Duration) {
+        let params = json!({"sessionId": session});
+        let closing = self.peer.request("session/close", params);
+        match timeout(patience, closing).await {
+            Ok(Ok(_)) => {}
+            // Whether there is room for another one, its opening will show.
+            Ok(Err(error)) => debug!(detail = describe(&error), "a session was not closed"),
+            Err(_) => debug!("a session was not closed in time"),
+        }
     }
 
     /// Waits for its end, which somebody has ordered or which is near, and tells how it ended.
     pub(super) async fn ended(&self) -> End {
-        self.end.wait().await.clone()
+        end_of(self.end.clone()).await
     }
+}
+
+/// Waits until it is said how a process has ended. That its task is gone without a word is an end, too.
+async fn end_of(mut end: watch::Receiver<Option<End>>) -> End {
+    let said = end.wait_for(Option::is_some).await;
+    let said = said.ok().and_then(|said| said.clone());
+    said.unwrap_or_else(|| {
+        End::Ended(Ended {
+            status: None,
+            said: String::new(),
+        })
+    })
 }
 
 /// Makes a worker's task, and what waits for it to be ready.
@@ -119,7 +182,7 @@ pub(super) fn start(work: Work) -> (Starting, impl Future<Output = ()> + Send + 
     let gentle = work.closing.child_token();
     let firm = CancellationToken::new();
     let orders = Orders { gentle, firm };
-    let (said, ready) = oneshot::channel();
+    let (said, ready) = watch::channel(None);
     let starting = Starting {
         ready,
         orders: orders.clone(),
@@ -128,11 +191,15 @@ pub(super) fn start(work: Work) -> (Starting, impl Future<Output = ()> + Send + 
 }
 
 /// Says that a worker is ready, or why it is not.
-type Said = oneshot::Sender<Result<Worker, Explained>>;
+type Said = watch::Sender<Option<Result<Worker, Explained>>>;
 
 async fn run(work: Work, orders: Orders, said: Said) {
     let Work { options, side, .. } = work;
     let started = async {
+        // Whoever closes does not wait for a process that is started later.
+        if orders.are_given() {
+            return Err(Failure::Crashed("it was told to end".into()));
+        }
         let workdir = absolute(&options).await?;
         let (process, pipes) = Process::start(&options, &workdir)?;
         Ok::<_, Failure>((workdir, process, pipes))
@@ -140,14 +207,13 @@ async fn run(work: Work, orders: Orders, said: Said) {
     let (workdir, mut process, mut pipes) = match started.await {
         Ok(started) => started,
         Err(failure) => {
-            let _ = said.send(Err(failure.into()));
+            said.send_replace(Some(Err(failure.into())));
             return;
         }
     };
     let (ours, theirs) = Channel::duplex();
     let gate = Arc::new(Gate::new());
-    let end = Arc::new(SetOnce::new());
-    let mut said = Some(said);
+    let (end, ending) = watch::channel(None);
     let id = process.id();
     let conversation = client::connect(
         theirs,
@@ -163,16 +229,14 @@ async fn run(work: Work, orders: Orders, said: Said) {
             })?;
             let worker = Worker {
                 peer: peer.clone(),
-                hello,
+                hello: Arc::new(hello),
                 meters: Arc::default(),
                 workdir: workdir.clone(),
                 id,
                 orders: orders.clone(),
-                end: Arc::clone(&end),
+                end: ending,
             };
-            if let Some(said) = said.take() {
-                let _ = said.send(Ok(worker));
-            }
+            said.send_replace(Some(Ok(worker)));
             peer.closed().await;
             Ok::<_, Failure>(())
         },
@@ -190,15 +254,15 @@ async fn run(work: Work, orders: Orders, said: Said) {
         Manner::Gentle
     };
     let ended = process.end(pipes, manner, orders.firm.cancelled()).await;
-    if let Some(said) = said {
+    if said.borrow().is_none() {
         let failure = match outcome {
             Some(Ok(Err(failure))) => failure,
             Some(Err(error)) => Failure::Crashed(describe(&error)),
             Some(Ok(Ok(()))) | None => Failure::Crashed("it was told to end".into()),
         };
-        let _ = said.send(Err(failure.explained_by(ended.clone())));
+        said.send_replace(Some(Err(failure.explained_by(ended.clone()))));
     }
-    let _ = end.set(ended);
+    end.send_replace(Some(ended));
 }
 
 /// Keeps the program's three streams going, for ever.
@@ -276,4 +340,20 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
         info: answer["agentInfo"].take(),
         logins: answer["authMethods"].take(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_task_that_says_nothing_is_an_end() {
+        let (said, end) = watch::channel(None);
+        let waiting = end_of(end);
+        drop(said);
+        assert!(matches!(
+            waiting.await,
+            End::Ended(Ended { status: None, .. })
+        ));
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Arguments shape the start: `--mute` (answers nothing), `--exit CODE`, `--version N`, `--auth` (wants a
 //! login), `--logins AUTH_METHODS_JSON`, `--logging-in CODE` (says what it sees and ends so), `--no-eof` (stays
-//! when its input ends), `--banner`, `--alive SOCKET` (holds a connection for as long as it lives).
+//! when its input ends), `--banner`, `--alive SOCKET` (holds a connection for as long as it lives), `--await-go` (waits
+//! for a byte on that).
 //!
 //! What it leaves behind: `--child` (has a child that holds a connection too and never ends by itself),
 //! `--far-child` (one in a session of its own), `--family` (has four such: in its group, in a session of its own,
@@ -14,7 +15,14 @@
 //!
 //! It works at as many prompts at once as it has sessions. What a prompt can say stands in `steps`.
 
-use std::{env, io::Write as _, os::unix::net::UnixStream, panic, process::exit, sync::Arc};
+use std::{
+    env,
+    io::{Read as _, Write as _},
+    os::unix::net::UnixStream,
+    panic,
+    process::exit,
+    sync::Arc,
+};
 
 use agent::Agent;
 use family::leave_a_child;
@@ -51,6 +59,10 @@ fn main() {
     if args.has("--orphan") {
         family::be_left_behind(&args, alive.as_mut().expect(USAGE));
         return;
+    }
+    if args.has("--await-go") {
+        let alive = alive.as_mut().expect(USAGE);
+        alive.read_exact(&mut [0]).expect("somebody lets it go");
     }
     if let Some(code) = args.value("--exit") {
         eprintln!("it cannot go on");
