@@ -1,6 +1,6 @@
 //! What is set in a session, and what an agent is told at its opening.
 
-use agui_serve::deps::{Code, CoreEvent, PerSetting, Settings, StopReason};
+use agui_serve::deps::{Code, CoreEvent, PerSetting, Settings, Signal, StopReason};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, events, text};
@@ -133,6 +133,20 @@ async fn instructions_are_a_system_prompt_where_the_agent_takes_one() {
         json!({"mode": "append", "content": content})
     );
     assert!(!prompted.contains("Be brief."), "{prompted}");
+}
+
+#[tokio::test]
+async fn a_session_that_was_stopped_before_its_first_prompt_is_not_the_threads() {
+    let stage = Stage::new(&["--modes", "agent,ask", "--set-hangs"], &["prompted"]);
+    let is_settings = |event: &CoreEvent| matches!(event, CoreEvent::Settings(_));
+    let (outcome, signals) = stage.play_until(is_settings).await;
+    assert_eq!(outcome.unwrap(), StopReason::Cancelled);
+    let bound = |signal: &Signal| matches!(signal, Signal::Bind(_));
+    assert!(
+        !signals.iter().any(bound),
+        "nobody has told it its instructions: {signals:#?}"
+    );
+    stage.assert_reaped().await;
 }
 
 #[tokio::test]

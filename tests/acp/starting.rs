@@ -106,6 +106,17 @@ async fn a_known_session_is_returned_to_without_its_history() {
 }
 
 #[tokio::test]
+async fn an_agent_that_does_not_answer_to_one_way_back_is_asked_for_the_other() {
+    let mut stage = Stage::new(&["--resume", "--resume-hangs", "--load"], &["say fresh"]);
+    stage.options.start_timeout = Duration::from_secs(2);
+    stage.session = Some(SessionRef::new("first"));
+    let (outcome, signals) = stage.play().await;
+    assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+    assert!(signals.contains(&Signal::Bind(SessionRef::new("first"))));
+    assert_eq!(text(&signals), "fresh");
+}
+
+#[tokio::test]
 async fn a_session_that_is_gone_is_replaced_and_that_is_said() {
     for args in [
         &["--load", "--gone"][..],

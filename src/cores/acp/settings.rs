@@ -495,6 +495,28 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_that_says_yes_and_stays_as_it_is_is_not_believed() {
+        let values = json!([{"value": "yolo"}, {"value": "ask"}]);
+        let shown = |current: &str| {
+            let option =
+                json!({"id": "m", "category": "mode", "currentValue": current, "options": values});
+            json!({"configOptions": [option]})
+        };
+        let mut offers = offers(&shown("yolo"));
+        let nothing = PerSetting::default();
+        let plan = offers.plan("s", &nothing, &nothing);
+        for (answer, denies) in [
+            (json!({}), false),
+            (shown("ask"), false),
+            (shown("yolo"), true),
+        ] {
+            offers.note(&plan.steps[0]);
+            offers.read(&answer);
+            assert_eq!(offers.denies(&plan.steps[0]), denies, "{answer}");
+        }
+    }
+
+    #[test]
     fn clients_are_shown_what_they_may_choose() {
         let choices = PerSetting {
             mode: vec!["ask".into(), "gone".into()],

@@ -83,6 +83,8 @@ impl Agent {
             "session/load" | "session/resume" if has("--gone") => {
                 refuse(id, -32002, "no such session");
             }
+            "session/resume" if has("--resume-hangs") => {}
+            "session/set_mode" if has("--set-hangs") => {}
             "session/resume" if has("--resume-fails") => refuse(id, -32603, "not today"),
             "session/resume" => answer(id, &self.session("resumed")),
             "session/load" if has("--load-late") => {
