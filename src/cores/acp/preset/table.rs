@@ -206,7 +206,6 @@ const OPENCODE: Preset = Preset {
         "Started by its command instead of this preset it does what its own configuration says, by default without asking.",
         "It hangs when a sub-agent needs a permission, until silence_timeout ends the turn.",
         "A refused permission ends its turn.",
-        "It writes no plan: its todo list is a tool call.",
     ],
 };
 
