@@ -160,7 +160,7 @@ fn what_cannot_be_used_is_refused_with_its_key() {
         (
             "command = \"x\"\ninstructions_file = \"/dev/zero\"",
             "instructions_file",
-            "\"/dev/zero\": it is longer than 1 MiB",
+            "\"/dev/zero\": it is no file",
         ),
         (
             "command = \"x\"\ninstructions = \"a\"\ninstructions_file = \"b\"",
@@ -188,6 +188,17 @@ fn what_cannot_be_used_is_refused_with_its_key() {
         assert!(message.starts_with(&start), "{message}");
         assert!(message.ends_with(why), "{message}");
     }
+}
+
+#[test]
+fn instructions_of_a_length_that_no_model_reads_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("long.md");
+    std::fs::write(&file, "x".repeat(1024 * 1024 + 1)).unwrap();
+    let written = format!("instructions_file = \"{}\"", file.display());
+    let written = format!("[agents.a]\ncommand = \"x\"\n{written}");
+    let message = Maker::new().file(&written).fail();
+    assert!(message.ends_with("it is longer than 1 MiB"), "{message}");
 }
 
 #[test]

@@ -4,13 +4,19 @@
 //! the session's settings to where they should be, sends the prompt, passes on what the agent says, and gives
 //! the process back. The process stays for later turns, for a while.
 //!
-//! From the program up: `process` owns the program, and `supervisor` is the process between the two that
-//! leaves nothing of it behind (`ending` has the steps); `lines` cuts its output into lines of bounded length, of which `messages` reads the messages;
-//! `transport` carries messages between those and the SDK and bounds what is inside it; `client` is the SDK
-//! with our handlers, and `board` knows who hears what is said; `worker` is the task that all of that runs
-//! in. `pool` hands out workers, as `shelf` decides. `turn`, `session`, `settings` and `talk` hold the
-//! conversation; `prompt` and `translate` turn what people say into what agents take, and what agents say into events;
-//! they decide nothing asynchronously. `vendors` has what each agent adds to the protocol. `leftovers` looks whether a stop was one. `preset` knows agents by name.
+//! From the program up:
+//!
+//! - The program: `process` owns it, and `supervisor` is the process between the two that leaves nothing of it
+//!   behind; `ending` has the steps of that. `stderr` is what it complains about.
+//! - The wire: `lines` cuts its output into lines of bounded length, of which `messages` reads the messages;
+//!   `transport` carries them to the SDK and bounds what is inside it; `client` is the SDK with our handlers,
+//!   which decide with `permission`, and `board` knows who hears what is said.
+//! - The pool: `worker` is the task that all of that runs in; `pool` hands out workers, as `shelf` decides;
+//!   `leftovers` looks whether a stop was one.
+//! - The conversation: `turn`, `session`, `settings` and `talk` hold it. `prompt`, `translate` and `usage` are
+//!   synchronous: they turn what people say into what agents take, and what agents say into events. `vendors`
+//!   has what agents add to the protocol, `preset` knows agents by name.
+//! - Beside it: `probe` is an agent outside of any turn, for whoever wants to know whether it works.
 //!
 //! An adapter that is behind makes the program wait: between the two are so many bytes of its output at most
 //! (see `transport`), besides what it has said of tool calls that have not ended, and what it has said while no
@@ -66,7 +72,7 @@ pub struct Acp(Arc<Inner>);
 
 struct Inner {
     options: Arc<Options>,
-    /// A pool for each principal that has asked for a turn.
+    /// A pool for each principal that has asked for a turn; there are as many as there are tokens.
     pools: Mutex<HashMap<Principal, Arc<Pool>>>,
     tasks: TaskTracker,
     closing: CancellationToken,
