@@ -22,7 +22,7 @@ const [agent, file] = process.argv.slice(2);
 const lines = read(file ?? probe()).map((line) => JSON.parse(line));
 const { home, cwd } = lines.find(({ message }) => message.directories).message.directories;
 // Without the first slash, because some agents leave it out.
-const moved = [[cwd, "/srv/dev/work"], [home, "/srv/dev"], [HERE, "/srv/dev/agents"]]
+const moved = [[cwd, "/srv/dev/project"], [home, "/srv/dev"], [HERE, "/srv/dev/agents"]]
   .map(([from, to]) => [from.slice(1), to.slice(1)])
   .concat([[basename(cwd), "work"], [basename(cwd).toLowerCase(), "work"]]);
 

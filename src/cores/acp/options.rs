@@ -60,7 +60,7 @@ pub struct Options {
     /// `WORD`, `--`, and the agent's program and arguments. Without one, only what stays in the agent's
     /// process group is sure to end, and nothing is if this process is killed. Linux only.
     pub supervisor: Option<PathBuf>,
-    /// How long `initialize` may take, and again the opening of a session.
+    /// How long `initialize` may take, and again each request that opens a session or sets something in it.
     pub start_timeout: Duration,
     /// How long a turn may take to end after `session/cancel`.
     pub stop_grace: Duration,
@@ -75,8 +75,9 @@ pub struct Options {
     pub set: PerSetting<Option<String>>,
     /// What clients may wish for.
     pub choices: PerSetting<Vec<String>>,
-    /// How many of the agent's processes are kept between turns, for each principal. None means that
-    /// each turn has a process of its own.
+    /// How many of the agent's processes are kept between turns, for each principal. With zero each turn has a
+    /// process of its own. No more are started, but for an agent that can neither open another session in a
+    /// process nor close one there.
     pub pool_size: usize,
     /// How long a process is kept that no turn needs.
     pub pool_ttl: Duration,

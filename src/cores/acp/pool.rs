@@ -170,9 +170,9 @@ impl Lease {
     }
 
     /// What a session offers that the process has open.
-    pub(super) fn open_session(&self, session: &Conversation) -> Option<Offers> {
+    pub(super) fn known_session(&self, session: &Conversation) -> Option<Offers> {
         let Hold { pool, number, .. } = &self.hold;
-        pool.shelf.lock().open_session(*number, session)
+        pool.shelf.lock().known_session(*number, session)
     }
 
     /// Notes that the process has a session open, and what that offers.

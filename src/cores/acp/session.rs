@@ -98,7 +98,7 @@ impl Opening<'_> {
             return self.open_new(Origin::Replacement).await;
         };
         let mut session = Session::new(known.clone(), Origin::Known, hearing);
-        if let Some(offers) = self.lease.open_session(known) {
+        if let Some(offers) = self.lease.known_session(known) {
             session.offers = offers;
             session.read_kept();
             return Ok(session);

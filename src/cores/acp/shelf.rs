@@ -193,7 +193,7 @@ impl<W: Process, S: Clone> Shelf<W, S> {
     }
 
     /// What is known of a session that a process has open.
-    pub(super) fn open_session(&mut self, number: Number, session: &Conversation) -> Option<S> {
+    pub(super) fn known_session(&mut self, number: Number, session: &Conversation) -> Option<S> {
         self.slot(number)?.sessions.get(session).cloned()
     }
 

@@ -110,8 +110,8 @@ async fn a_turn_gets_the_process_that_has_its_session_open() {
     let (b, name) = take(&mut shelf, None, "second");
     assert_eq!(name, "second", "the first is used");
     shelf.note_session(a, conversation("session"), ());
-    assert!(shelf.open_session(a, &conversation("session")).is_some());
-    assert!(shelf.open_session(b, &conversation("session")).is_none());
+    assert!(shelf.known_session(a, &conversation("session")).is_some());
+    assert!(shelf.known_session(b, &conversation("session")).is_none());
     assert!(back(&mut shelf, a).is_empty() && back(&mut shelf, b).is_empty());
     assert_eq!(take(&mut shelf, Some("session"), "new").1, "first");
     assert_eq!(
@@ -284,7 +284,7 @@ async fn r97_where_sessions_can_be_closed_the_oldest_that_no_turn_uses_makes_roo
         (taken.number, taken.given_up),
         (a, Some(conversation("old")))
     );
-    assert!(shelf.open_session(a, &conversation("old")).is_none());
+    assert!(shelf.known_session(a, &conversation("old")).is_none());
     let taken = take_as(&mut shelf, Some("new"), "other", State::Ready);
     assert!(
         taken.is_open && taken.given_up.is_none(),

@@ -10,6 +10,7 @@ use crate::protocol::TokenUsage;
 
 /// Of how many sessions it is known what they had spent. The longest unheard of is forgotten.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
+
 /// Makes what a turn spent of counts that go on from turn to turn of a session, for the sessions of one
 /// process (Copilot).
 #[derive(Debug)]

@@ -10,7 +10,7 @@ const FOLDER: &str = "tests/agents/transcripts";
 /// The agents of whom there is a transcript.
 const AGENTS: [&str; 6] = ["claude", "codex", "copilot", "gemini", "opencode", "qwen"];
 
-const WORKDIR: &str = "/srv/dev/work";
+const WORKDIR: &str = "/srv/dev/project";
 
 /// What is owed of one call.
 #[derive(Default)]
