@@ -7,7 +7,7 @@
 mod failure;
 mod io;
 
-use std::{fmt, num::NonZeroUsize, sync::Arc};
+use std::{fmt, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use futures_util::future::ready;
 
@@ -18,7 +18,7 @@ pub use self::{
 /// What a core's turn is, see [`Deps::turn`].
 pub use futures_util::future::BoxFuture;
 
-use crate::protocol::{AgentCapabilities, Content, RunAgentInput, TokenUsage};
+use crate::protocol::{AgentCapabilities, Content, Message, RunAgentInput, ThreadId, TokenUsage};
 pub use crate::state::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
 
 /// What the adapter needs of the agents behind it.
@@ -43,6 +43,13 @@ pub trait Deps: Send + Sync + 'static {
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>>;
+
+    /// Lets go of a session that will not be asked for again, and of what is kept for it. It may be gone, and
+    /// no turn of it is live.
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        let _ = forgotten;
+        Box::pin(ready(()))
+    }
 
     /// Ends what is kept between turns. Called once no turn is live; no turn is asked for afterwards.
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -104,6 +111,9 @@ pub struct Agent {
     pub model: Option<Model>,
     /// What it declares of AG-UI 1.0.
     pub capabilities: AgentCapabilities,
+    /// The folder that it works in, if it works in one. A session of another folder is not returned to.
+    /// Never told to clients.
+    pub workdir: Option<PathBuf>,
     /// The values that a client may wish for. Whatever is not listed is refused before a turn begins.
     pub choices: PerSetting<Vec<String>>,
 }
@@ -116,6 +126,7 @@ impl Agent {
             description: None,
             model: None,
             capabilities: AgentCapabilities::default(),
+            workdir: None,
             choices: PerSetting::default(),
         }
     }
@@ -153,6 +164,48 @@ impl SessionRef {
     }
 }
 
+/// Which of its sessions a core is asked to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Session {
+    /// None: the thread has no session yet.
+    New,
+    /// The thread's own, which has heard what the thread's history holds.
+    Bound(SessionRef),
+    /// The thread's own, but the conversation was cut back since: it has heard more than the history
+    /// holds. A core that cannot make it forget that opens another one.
+    Rewound(SessionRef),
+}
+
+impl Session {
+    /// The session that the thread is bound to.
+    pub fn known(&self) -> Option<&SessionRef> {
+        match self {
+            Self::New => None,
+            Self::Bound(session) | Self::Rewound(session) => Some(session),
+        }
+    }
+}
+
+/// Of a thread that was not cut back.
+impl From<Option<SessionRef>> for Session {
+    fn from(session: Option<SessionRef>) -> Self {
+        session.map_or(Self::New, Self::Bound)
+    }
+}
+
+/// A session to be let go of, see [`Deps::forget`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Which agent's.
+    pub agent: AgentName,
+    /// For whom.
+    pub principal: Principal,
+    /// The thread that was bound to it.
+    pub thread: ThreadId,
+    /// The session.
+    pub session: SessionRef,
+}
+
 /// One piece of work for a core.
 #[derive(Debug, Clone)]
 pub struct TurnRequest {
@@ -160,8 +213,11 @@ pub struct TurnRequest {
     pub agent: AgentName,
     /// For whom.
     pub principal: Principal,
-    /// The session that the thread is bound to; none yet on the first turn.
-    pub session: Option<SessionRef>,
+    /// The session to go on with.
+    pub session: Session,
+    /// What was said in the thread before the prompt, as the daemon keeps it: for a core without a memory of
+    /// its own, and for a session that has not heard it.
+    pub history: Arc<[Message]>,
     /// What the person said: the trailing user message.
     pub prompt: Content,
     /// What the client wishes for this turn. Each is one of the agent's choices.

@@ -84,6 +84,7 @@ pub mod http;
 pub mod lifecycle;
 pub mod protocol;
 pub mod state;
+pub mod store;
 pub mod telemetry;
 
 pub use deps::Deps;

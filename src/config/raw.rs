@@ -11,7 +11,7 @@ use super::scalar::{Deadline, Size, Span, Words};
 use crate::{
     cores::{POOL_SIZE, POOL_TTL, START_TIMEOUT},
     engine::{self, Linger},
-    http, telemetry,
+    http, store, telemetry,
 };
 
 /// Everything that can be configured.
@@ -158,7 +158,7 @@ impl Default for Limits {
             max_turns: limits.max_turns,
             run_bytes: Size(limits.run_bytes),
             total_bytes: Size(limits.total_bytes),
-            max_threads: limits.max_threads,
+            max_threads: store::Options::default().max_threads,
             max_connections: http::Options::default().max_connections,
         }
     }

@@ -14,7 +14,7 @@ use super::{
     scalar::{Deadline, Words},
     token,
 };
-use crate::{engine, http, telemetry};
+use crate::{engine, http, store, telemetry};
 
 /// What to serve, and how.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub http: http::Options,
     /// Where the token comes from; `None` if none is needed.
     pub token: Option<token::Source>,
+    /// Where and how threads are kept.
+    pub store: store::Options,
     /// How long live turns may go on once the daemon is told to stop.
     pub shutdown_grace: Duration,
     /// The settings of the log.
@@ -50,6 +52,10 @@ impl Settings {
             http: http_options(loaded, token.as_ref())?,
             agents,
             token,
+            store: store::Options {
+                max_threads: raw.limits.max_threads,
+                ..store::Options::default()
+            },
             shutdown_grace: raw.shutdown_grace.0,
             log: telemetry::Options {
                 format: raw.log.format,
@@ -145,7 +151,7 @@ fn engine_options(loaded: &Loaded, agents: &[Agent]) -> Result<engine::Options, 
             max_turns: raw.limits.max_turns,
             run_bytes: raw.limits.run_bytes.0,
             total_bytes: raw.limits.total_bytes.0,
-            max_threads: raw.limits.max_threads,
+            ..engine::Limits::default()
         },
         namespace: engine::Namespace::new(&raw.namespace)
             .map_err(|why| loaded.refuse(&["namespace"], why))?,

@@ -54,7 +54,7 @@ impl<'a> Bench<'a> {
             turn_timeout: None,
             silence_timeout: None,
             stop_grace: options.stop_grace,
-            explain_errors: false,
+            ..Policy::default()
         };
         let engine = engine::Options {
             policy,
@@ -81,7 +81,11 @@ impl<'a> Bench<'a> {
         let starting = async {
             loop {
                 let input = input(thread, messages, peer);
-                match self.runtime.start(&self.agent, &Principal::local(), input) {
+                match self
+                    .runtime
+                    .start(&self.agent, &Principal::local(), input)
+                    .await
+                {
                     Err(StartError::Busy) => sleep(Duration::from_millis(10)).await,
                     started => return started,
                 }

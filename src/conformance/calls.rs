@@ -28,7 +28,7 @@ impl Calls {
             Signal::Bind(session) if session.as_str().is_empty() => {
                 return Err("it bound the thread to a session without a name".into());
             }
-            Signal::Bind(_) => return Ok(()),
+            Signal::Bind(_) | Signal::Title(_) | Signal::Recall(_) => return Ok(()),
         };
         match event {
             CoreEvent::ToolCallOpened { call, .. } => self.open(call),

@@ -13,7 +13,7 @@ use super::{
     tap::{self, Tap},
 };
 use crate::{
-    deps::{AgentName, Deps, PerSetting, Principal, TurnIo, TurnRequest},
+    deps::{AgentName, Deps, PerSetting, Principal, Session, TurnIo, TurnRequest},
     protocol::{Content, Peer},
 };
 
@@ -181,7 +181,8 @@ async fn dropped(bench: &Bench<'_>) -> Verdict {
     let request = TurnRequest {
         agent: bench.agent.clone(),
         principal: Principal::local(),
-        session: None,
+        session: Session::New,
+        history: Arc::default(),
         prompt: Content::Text(long.into()),
         wishes: PerSetting::default(),
         input: Arc::new(input(&thread, &say(long), Peer::Current)),

@@ -168,6 +168,8 @@ impl Turn {
         let _ = match signal {
             Signal::Event(event) => io.emit(event).await,
             Signal::Bind(session) => io.bind(session).await,
+            Signal::Title(title) => io.entitle(title).await,
+            Signal::Recall(past) => io.recall(past).await,
         };
     }
 
@@ -263,7 +265,7 @@ impl Notes {
             Signal::Event(CoreEvent::Text(text)) if self.text.len() < KEPT => {
                 self.text.push_str(text);
             }
-            Signal::Event(_) => {}
+            Signal::Event(_) | Signal::Title(_) | Signal::Recall(_) => {}
         }
     }
 }

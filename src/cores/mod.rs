@@ -5,14 +5,14 @@ pub mod acp;
 #[cfg(feature = "demo")]
 pub mod demo;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, join_all, ready};
 
 use crate::{
     deps::{
-        Agent, AgentName, Code, Deps, Model, PerSetting, Settings, StopReason, TurnError, TurnIo,
-        TurnRequest,
+        Agent, AgentName, Code, Deps, Forgotten, Model, PerSetting, Settings, StopReason,
+        TurnError, TurnIo, TurnRequest,
     },
     protocol::AgentCapabilities,
 };
@@ -36,6 +36,11 @@ pub trait Core: Send + Sync + 'static {
         None
     }
 
+    /// The folder that it works in; the meaning is that of [`Agent::workdir`].
+    fn workdir(&self) -> Option<&Path> {
+        None
+    }
+
     /// The values that a client may wish for.
     fn choices(&self) -> PerSetting<Vec<String>> {
         PerSetting::default()
@@ -52,6 +57,12 @@ pub trait Core: Send + Sync + 'static {
         request: TurnRequest,
         io: TurnIo,
     ) -> BoxFuture<'static, Result<StopReason, TurnError>>;
+
+    /// Lets go of a session; the contract is that of [`Deps::forget`].
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        let _ = forgotten;
+        Box::pin(ready(()))
+    }
 
     /// Ends what is kept between turns; the contract is that of [`Deps::close`].
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -85,6 +96,7 @@ impl Cores {
                 description: definition.description.clone(),
                 model: definition.core.model(),
                 capabilities: declared(definition.core.capabilities()),
+                workdir: definition.core.workdir().map(Path::to_owned),
                 choices: definition.core.choices(),
             })
             .collect();
@@ -132,6 +144,13 @@ impl Deps for Cores {
                     "the agent is not served any more",
                 ))
             }),
+        }
+    }
+
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        match self.core(&forgotten.agent) {
+            Some(core) => core.forget(forgotten),
+            None => Box::pin(ready(())),
         }
     }
 

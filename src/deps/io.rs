@@ -4,6 +4,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
 use super::{CoreEvent, SessionRef};
+use crate::protocol::MessageBody;
 
 /// Nobody listens to the turn any more; the core should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +25,10 @@ pub enum Signal {
     Event(CoreEvent),
     /// The thread is bound to this session from now on.
     Bind(SessionRef),
+    /// The thread is called this from now on.
+    Title(String),
+    /// This was said in the thread before this turn.
+    Recall(Vec<MessageBody>),
 }
 
 impl TurnIo {
@@ -53,6 +58,29 @@ impl TurnIo {
     pub async fn bind(&self, session: SessionRef) -> Result<(), Gone> {
         self.signals
             .send(Signal::Bind(session))
+            .await
+            .map_err(|_| Gone)
+    }
+
+    /// Says what the thread is called from now on, for a list of threads.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn entitle(&self, title: String) -> Result<(), Gone> {
+        self.signals
+            .send(Signal::Title(title))
+            .await
+            .map_err(|_| Gone)
+    }
+
+    /// Tells what was said in the thread before this turn, as the session remembers it: the whole of it, in
+    /// order. It is not streamed; it fills a transcript that is not whole. The ids of calls are the core's.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn recall(&self, past: Vec<MessageBody>) -> Result<(), Gone> {
+        self.signals
+            .send(Signal::Recall(past))
             .await
             .map_err(|_| Gone)
     }

@@ -27,12 +27,14 @@ mod runtime;
 mod slot;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod translate;
 mod turn;
 mod wishes;
 mod writer;
 
-pub use options::{BadNamespace, Limits, Linger, Namespace, Options, Policy};
+pub use options::{BadNamespace, Busy, Limits, Linger, Namespace, Options, Policy};
 pub use runtime::{Reader, Runtime};
 pub use slot::StartError;
+pub use threads::{UnknownThread, View, Watch};
 pub use wishes::BadWish;

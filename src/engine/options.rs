@@ -37,6 +37,8 @@ pub struct Policy {
     pub stop_grace: Duration,
     /// Whether a failure is also said in a text message, for pages that show no `RUN_ERROR`.
     pub explain_errors: bool,
+    /// What becomes of a run that is asked for while another is live on the thread.
+    pub busy: Busy,
 }
 
 impl Default for Policy {
@@ -47,6 +49,7 @@ impl Default for Policy {
             silence_timeout: Some(Duration::from_mins(10)),
             stop_grace: Duration::from_secs(10),
             explain_errors: false,
+            busy: Busy::Reject,
         }
     }
 }
@@ -60,6 +63,18 @@ pub enum Linger {
     Forever,
 }
 
+/// What becomes of a run that is asked for while another is live on the thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Busy {
+    /// It is refused, and may be asked for again.
+    #[default]
+    Reject,
+    /// It waits for the other to end, behind those that wait already.
+    Queue,
+    /// The other one is stopped.
+    Replace,
+}
+
 /// What bounds the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -69,8 +84,14 @@ pub struct Limits {
     pub run_bytes: usize,
     /// How many bytes of all runs are kept for readers that are behind.
     pub total_bytes: usize,
-    /// How many threads are remembered. The least recently used is forgotten first.
-    pub max_threads: usize,
+    /// How many runs may wait for their turn on one thread.
+    pub max_waiting: usize,
+    /// How many state documents are kept between runs. The least recently used goes first.
+    pub max_states: usize,
+    /// How many bytes of one thread's messages are kept. Of a longer thread no transcript is shown.
+    pub transcript_bytes: usize,
+    /// How long the log of a run is kept after its end, for readers that come back.
+    pub log_ttl: Duration,
 }
 
 impl Default for Limits {
@@ -79,7 +100,10 @@ impl Default for Limits {
             max_turns: 256,
             run_bytes: 32 * 1024 * 1024,
             total_bytes: 256 * 1024 * 1024,
-            max_threads: 10_000,
+            max_waiting: 16,
+            max_states: 256,
+            transcript_bytes: 8 * 1024 * 1024,
+            log_ttl: Duration::from_mins(1),
         }
     }
 }

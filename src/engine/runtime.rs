@@ -25,6 +25,7 @@ use crate::{
     env::Env,
     protocol::{Content, Peer, RunAgentInput},
     state::Document,
+    store::Store,
 };
 
 /// The engine. Opens no socket; cheap to clone.
@@ -35,6 +36,7 @@ struct Inner {
     deps: Arc<dyn Deps>,
     options: Options,
     env: Env,
+    store: Store,
     threads: Arc<Threads>,
     budget: Arc<Budget>,
     turns: TaskTracker,
@@ -50,13 +52,20 @@ impl Runtime {
 
     /// The same with a clock and ids of the caller's, as tests fix them.
     pub fn with_env(deps: Arc<dyn Deps>, options: Options, env: Env) -> Self {
-        let threads = Threads::new(options.limits.max_turns, options.limits.max_threads);
+        let store = Store::memory(env.clone());
+        Self::with_store(deps, options, env, store)
+    }
+
+    /// The same with threads that are kept in this store.
+    pub fn with_store(deps: Arc<dyn Deps>, options: Options, env: Env, store: Store) -> Self {
+        let threads = Threads::new(options.limits.max_turns, 10_000);
         let budget = Budget::new(options.limits.total_bytes);
         let (turns, shutdown) = (TaskTracker::new(), CancellationToken::new());
         Self(Arc::new(Inner {
             deps,
             options,
             env,
+            store,
             threads,
             budget,
             turns,
@@ -84,6 +93,10 @@ impl Runtime {
         &self.0.env
     }
 
+    pub(super) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
     /// How many turns are live.
     pub fn live_turns(&self) -> usize {
         self.0.turns.len()
@@ -99,7 +112,8 @@ impl Runtime {
     ///
     /// # Errors
     /// The run cannot start; nothing was changed.
-    pub fn start(
+    #[expect(clippy::unused_async, reason = "it will look into the store")]
+    pub async fn start(
         &self,
         agent: &AgentName,
         principal: &Principal,
@@ -159,7 +173,8 @@ impl Runtime {
         let request = TurnRequest {
             agent: agent.name.clone(),
             principal: principal.clone(),
-            session,
+            session: session.into(),
+            history: Arc::default(),
             prompt,
             wishes,
             input: Arc::new(input),

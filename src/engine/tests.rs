@@ -70,8 +70,10 @@ fn input(more: &Value) -> RunAgentInput {
         .input
 }
 
-fn start(runtime: &Runtime, more: &Value) -> Result<Reader, StartError> {
-    runtime.start(&name(), &Principal::local(), input(more))
+async fn start(runtime: &Runtime, more: &Value) -> Result<Reader, StartError> {
+    runtime
+        .start(&name(), &Principal::local(), input(more))
+        .await
 }
 
 /// Reads to the end, through the grammar, and gives the events.
@@ -146,7 +148,7 @@ async fn a_run_begins_with_the_state_and_ends_with_one_terminal_event() {
     let runtime = playing(vec![text("a"), text(""), text("b")], || {
         Ok(StopReason::EndTurn)
     });
-    let events = collect(start(&runtime, &json!({"parentRunId": "p"})).unwrap()).await;
+    let events = collect(start(&runtime, &json!({"parentRunId": "p"})).await.unwrap()).await;
     assert_eq!(
         types(&events),
         [
@@ -176,8 +178,12 @@ async fn parallel_calls_share_a_parent_and_a_later_one_has_its_own() {
         result("a"),
         opened("c"),
     ];
-    let events =
-        collect(start(&playing(events, || Ok(StopReason::EndTurn)), &json!({})).unwrap()).await;
+    let events = collect(
+        start(&playing(events, || Ok(StopReason::EndTurn)), &json!({}))
+            .await
+            .unwrap(),
+    )
+    .await;
     let starts: Vec<_> = events
         .iter()
         .filter(|event| event["type"] == "TOOL_CALL_START")
@@ -204,7 +210,7 @@ async fn a_call_left_open_is_closed_and_answered_on_every_ending() {
             .zip(["RUN_FINISHED", "RUN_FINISHED", "RUN_ERROR", "RUN_ERROR"])
     {
         let runtime = playing(vec![CoreEvent::Reasoning("hm".into()), opened("a")], end);
-        let events = collect(start(&runtime, &json!({})).unwrap()).await;
+        let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
         assert_eq!(
             types(&events)[7..],
             [
@@ -229,7 +235,7 @@ async fn a_result_for_an_unknown_call_opens_it_and_a_second_result_is_dropped() 
     let runtime = playing(vec![closed, result("z"), result("z")], || {
         Ok(StopReason::EndTurn)
     });
-    let events = collect(start(&runtime, &json!({})).unwrap()).await;
+    let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
     assert_eq!(
         types(&events)[2..],
         [
@@ -253,22 +259,23 @@ async fn the_session_stays_with_the_thread_and_is_told_as_a_delta() {
         |request: TurnRequest, io: TurnIo| async move {
             let known = request
                 .session
+                .known()
                 .map_or("none".to_owned(), |session| session.as_str().into());
             io.emit(CoreEvent::Text(known)).await.unwrap();
             io.bind(SessionRef::new("s1")).await.unwrap();
             Ok(StopReason::EndTurn)
         },
     );
-    let first = collect(start(&runtime, &json!({})).unwrap()).await;
+    let first = collect(start(&runtime, &json!({})).await.unwrap()).await;
     assert_eq!(first[3]["delta"], "none");
     assert_eq!(
         first[4]["delta"],
         json!([{"op": "replace", "path": "/session", "value": "s1"}])
     );
-    let second = collect(start(&runtime, &json!({"runId": "r2"})).unwrap()).await;
+    let second = collect(start(&runtime, &json!({"runId": "r2"})).await.unwrap()).await;
     assert_eq!(second[1]["snapshot"]["session"], "s1");
     assert_eq!(second[3]["delta"], "s1");
-    let other = collect(start(&runtime, &json!({"threadId": "t2"})).unwrap()).await;
+    let other = collect(start(&runtime, &json!({"threadId": "t2"})).await.unwrap()).await;
     assert_eq!(
         other[3]["delta"], "none",
         "another thread has another session"
@@ -288,12 +295,12 @@ fn waiting(policy: Policy) -> Runtime {
 #[tokio::test(start_paused = true)]
 async fn a_live_thread_is_busy_and_others_are_not() {
     let runtime = waiting(Policy::default());
-    let reader = start(&runtime, &json!({})).unwrap();
+    let reader = start(&runtime, &json!({})).await.unwrap();
     assert_eq!(
-        start(&runtime, &json!({"runId": "r2"})).unwrap_err(),
+        start(&runtime, &json!({"runId": "r2"})).await.unwrap_err(),
         StartError::Busy
     );
-    let other = start(&runtime, &json!({"threadId": "t2"})).unwrap();
+    let other = start(&runtime, &json!({"threadId": "t2"})).await.unwrap();
     runtime.close().await;
     for reader in [reader, other] {
         assert_eq!(
@@ -302,7 +309,7 @@ async fn a_live_thread_is_busy_and_others_are_not() {
         );
     }
     assert_eq!(
-        start(&runtime, &json!({})).unwrap_err(),
+        start(&runtime, &json!({})).await.unwrap_err(),
         StartError::Draining
     );
 }
@@ -311,7 +318,12 @@ async fn a_live_thread_is_busy_and_others_are_not() {
 async fn whoever_has_read_the_terminal_event_finds_the_thread_free() {
     let runtime = playing(vec![text("x")], || Ok(StopReason::EndTurn));
     for round in 0..200 {
-        collect(start(&runtime, &json!({"runId": format!("r{round}")})).unwrap()).await;
+        collect(
+            start(&runtime, &json!({"runId": format!("r{round}")}))
+                .await
+                .unwrap(),
+        )
+        .await;
     }
 }
 
@@ -333,7 +345,7 @@ async fn lingering(linger: Linger) -> Option<Duration> {
             Ok(StopReason::EndTurn)
         }
     });
-    drop(start(&runtime, &json!({})).unwrap());
+    drop(start(&runtime, &json!({})).await.unwrap());
     tell.recv().await.unwrap()
 }
 
@@ -356,7 +368,7 @@ async fn a_turn_that_takes_too_long_fails_with_its_code() {
         turn_timeout: Some(Duration::from_mins(1)),
         ..Policy::default()
     };
-    let events = collect(start(&waiting(policy), &json!({})).unwrap()).await;
+    let events = collect(start(&waiting(policy), &json!({})).await.unwrap()).await;
     assert_eq!(last(&events)["code"], "turn_timeout");
 }
 
@@ -374,7 +386,7 @@ async fn a_core_is_silent_only_once_it_said_nothing_for_the_whole_time() {
         io.stopped().await;
         Ok(StopReason::Cancelled)
     });
-    let events = collect(start(&runtime, &json!({})).unwrap()).await;
+    let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
     assert_eq!(
         events
             .iter()
@@ -393,7 +405,7 @@ async fn a_core_that_does_not_stop_is_dropped_after_the_grace() {
     };
     let runtime = runtime(policy, |_, _| std::future::pending());
     let began = tokio::time::Instant::now();
-    let events = collect(start(&runtime, &json!({})).unwrap()).await;
+    let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
     assert_eq!(began.elapsed().as_secs(), 70);
     assert_eq!(last(&events)["code"], "turn_timeout");
 }
@@ -401,7 +413,7 @@ async fn a_core_that_does_not_stop_is_dropped_after_the_grace() {
 #[tokio::test(start_paused = true)]
 async fn a_drain_waits_for_its_grace_and_then_stops_what_is_left() {
     let runtime = waiting(Policy::default());
-    let reader = start(&runtime, &json!({})).unwrap();
+    let reader = start(&runtime, &json!({})).await.unwrap();
     let began = tokio::time::Instant::now();
     runtime.drain(Duration::from_secs(30)).await;
     assert_eq!(began.elapsed().as_secs(), 30);
@@ -411,7 +423,7 @@ async fn a_drain_waits_for_its_grace_and_then_stops_what_is_left() {
     );
 
     let runtime = playing(vec![text("x")], || Ok(StopReason::EndTurn));
-    let reader = start(&runtime, &json!({})).unwrap();
+    let reader = start(&runtime, &json!({})).await.unwrap();
     runtime.drain(Duration::from_secs(30)).await;
     assert_eq!(
         last(&collect(reader).await)["outcome"],
@@ -433,7 +445,7 @@ async fn report_r66_a_reader_that_fell_too_far_behind_is_told_so_and_cut_off() {
         ..Options::default()
     };
     let runtime = Runtime::with_env(agent.deps(), options, Env::fixed(7));
-    let mut reader = start(&runtime, &json!({})).unwrap();
+    let mut reader = start(&runtime, &json!({})).await.unwrap();
     runtime.drain(Duration::from_secs(5)).await;
     let told = reader.next().await.unwrap().concat();
     insta::assert_snapshot!(
@@ -452,7 +464,7 @@ async fn a_failure_is_also_said_where_the_policy_wants_it() {
     let runtime = runtime(policy, |_, _| async {
         Err(TurnError::new(Code::AgentError, "the model is away"))
     });
-    let events = collect(start(&runtime, &json!({})).unwrap()).await;
+    let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
     assert_eq!(events[3]["delta"], "The run failed: the model is away.");
     assert_eq!(last(&events)["message"], "the model is away");
 }
@@ -463,7 +475,7 @@ async fn a_suggestion_run_ends_at_once_and_asks_no_agent() {
         panic!("an agent was asked")
     });
     let tools = json!({"tools": [{"name": "copilotkitSuggest", "description": ""}]});
-    let events = collect(start(&runtime, &tools).unwrap()).await;
+    let events = collect(start(&runtime, &tools).await.unwrap()).await;
     assert_eq!(
         types(&events),
         ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
@@ -482,8 +494,12 @@ async fn what_no_frame_could_carry_is_split_cut_or_left_out() {
     let runtime = playing(vec![text(&long), answer, notice], || {
         Ok(StopReason::EndTurn)
     });
-    let events =
-        collect(start(&runtime, &json!({"state": {"big": "y".repeat(4_000_000)}})).unwrap()).await;
+    let events = collect(
+        start(&runtime, &json!({"state": {"big": "y".repeat(4_000_000)}}))
+            .await
+            .unwrap(),
+    )
+    .await;
     assert_eq!(events[1]["snapshot"].get("big"), None);
     assert_eq!(events[2]["value"]["code"], "state_too_large");
     let said: String = events

@@ -179,6 +179,7 @@ impl Shell {
                     }
                     self.slot.bind(session);
                 }
+                Signal::Title(_) | Signal::Recall(_) => {}
             }
         }
         self.writer.flush();

@@ -188,12 +188,12 @@ impl Shared {
                     ..
                 } = self.options;
                 let bytes = body.read(max_body, body_timeout).await?;
-                self.run(agent, &principal, &bytes)
+                self.run(agent, &principal, &bytes).await
             }
         }
     }
 
-    fn run(
+    async fn run(
         &self,
         agent: &AgentName,
         principal: &Principal,
@@ -201,7 +201,7 @@ impl Shared {
     ) -> Result<Reply, Problem> {
         let decoded = decode::run_input(bytes)?;
         report(&decoded.warnings);
-        let reader = self.runtime.start(agent, principal, decoded.input)?;
+        let reader = self.runtime.start(agent, principal, decoded.input).await?;
         let events = Sse::new(reader, self.options.heartbeat);
         Ok(reply::stream(events))
     }

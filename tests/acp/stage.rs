@@ -129,7 +129,8 @@ impl Stage {
         let request = TurnRequest {
             agent: AgentName::new("fake").unwrap(),
             principal: Principal::local(),
-            session: self.session.clone(),
+            session: self.session.clone().into(),
+            history: Arc::default(),
             prompt: self.prompt.clone(),
             wishes: self.wishes.clone(),
             input: Arc::new(input),
@@ -270,7 +271,7 @@ pub(crate) fn events(signals: &[Signal]) -> Vec<&CoreEvent> {
         .iter()
         .filter_map(|signal| match signal {
             Signal::Event(event) => Some(event),
-            Signal::Bind(_) => None,
+            _ => None,
         })
         .collect()
 }

@@ -83,7 +83,7 @@ async fn returned(args: &[&str]) -> (String, SessionRef, Vec<Signal>) {
     assert_eq!(text(&signals), "fresh", "the history is not streamed again");
     let bound = signals.iter().find_map(|signal| match signal {
         Signal::Bind(bound) => Some(bound.clone()),
-        Signal::Event(_) => None,
+        _ => None,
     });
     let how = events(&signals).into_iter().find_map(|event| match event {
         CoreEvent::Model(model) => model.name.clone(),

@@ -112,7 +112,7 @@ fn a_layer_changes_only_the_keys_that_it_has() {
         .load()
         .unwrap();
     let limits = &settings.engine.limits;
-    assert_eq!((limits.max_turns, limits.max_threads), (5, 7));
+    assert_eq!((limits.max_turns, settings.store.max_threads), (5, 7));
     assert_eq!(limits.run_bytes, 1 << 20);
     let thirty = Linger::For(std::time::Duration::from_secs(30));
     let policy = settings.engine.policy(&settings.agents[0].name);

@@ -100,8 +100,8 @@ impl Core {
             _ => None,
         };
         let broken = || Err(TurnError::new(Code::AgentError, "it is broken"));
-        let resumed = request.session.is_some();
-        let session = request.session.as_ref().map_or_else(
+        let resumed = request.session.known().is_some();
+        let session = request.session.known().map_or_else(
             || request.input.thread_id.as_str().to_owned(),
             |session| session.as_str().to_owned(),
         );

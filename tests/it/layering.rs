@@ -7,18 +7,22 @@ use std::{
 };
 
 /// Each floor and the floors that it may know. Those at the top only assemble.
-const FLOORS: [(&str, &[&str]); 12] = [
+const FLOORS: [(&str, &[&str]); 13] = [
     ("protocol", &[]),
     ("env", &[]),
     ("state", &["protocol"]),
+    ("store", &["env", "protocol"]),
     ("deps", &["protocol", "state"]),
     ("cores", &["deps", "env", "protocol"]),
-    ("engine", &["deps", "env", "protocol", "state"]),
+    ("engine", &["deps", "env", "protocol", "state", "store"]),
     ("http", &["deps", "engine", "env", "protocol"]),
     ("conformance", &["deps", "engine", "protocol"]),
     ("telemetry", &[]),
     ("lifecycle", &["engine", "http"]),
-    ("config", &["cores", "deps", "engine", "http", "telemetry"]),
+    (
+        "config",
+        &["cores", "deps", "engine", "http", "store", "telemetry"],
+    ),
     (
         "cli",
         &[
@@ -30,6 +34,7 @@ const FLOORS: [(&str, &[&str]); 12] = [
             "http",
             "lifecycle",
             "protocol",
+            "store",
             "telemetry",
         ],
     ),

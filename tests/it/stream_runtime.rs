@@ -54,6 +54,7 @@ pub(crate) async fn body(runtime: &Runtime, input: &Value) -> String {
     let agent = AgentName::new("demo").unwrap();
     let mut reader = runtime
         .start(&agent, &Principal::local(), input)
+        .await
         .expect("a free thread");
     let mut body = Vec::new();
     while let Some(frames) = reader.next().await {

@@ -61,7 +61,7 @@ impl Turn {
     /// # Errors
     /// What went wrong, with the end of the process where that explains it.
     pub(super) async fn run(self) -> Result<StopReason, Explained> {
-        let known = self.request.session.as_ref().map(|session| Conversation {
+        let known = self.request.session.known().map(|session| Conversation {
             thread: self.request.input.thread_id.clone(),
             session: session.as_str().to_owned(),
         });

@@ -105,7 +105,7 @@ impl Core for Demo {
 fn turn_number(request: &TurnRequest) -> u64 {
     let past = request
         .session
-        .as_ref()
+        .known()
         .and_then(|session| session.as_str().strip_prefix("demo:"))
         .and_then(|past| past.parse::<u64>().ok())
         .unwrap_or(0);

@@ -8,7 +8,7 @@ use super::{Demo, Script, Step};
 use crate::{
     cores::Core,
     deps::{
-        AgentName, Code, CoreEvent, PerSetting, Principal, SessionRef, Signal, StopReason,
+        AgentName, Code, CoreEvent, PerSetting, Principal, Session, SessionRef, Signal, StopReason,
         TurnError, TurnIo, TurnRequest,
     },
     protocol::{Content, ContextEntry, RunAgentInput, RunId, ThreadId},
@@ -20,7 +20,8 @@ fn request(prompt: &str) -> TurnRequest {
     TurnRequest {
         agent: AgentName::new("demo").unwrap(),
         principal: Principal::local(),
-        session: None,
+        session: Session::New,
+        history: Arc::default(),
         prompt: Content::Text(prompt.into()),
         wishes: PerSetting::default(),
         input: Arc::new(RunAgentInput {
@@ -58,7 +59,7 @@ async fn events(demo: &Demo, request: TurnRequest) -> Vec<CoreEvent> {
         .into_iter()
         .filter_map(|signal| match signal {
             Signal::Event(event) => Some(event),
-            Signal::Bind(_) => None,
+            _ => None,
         })
         .collect()
 }
@@ -139,7 +140,7 @@ async fn a_session_counts_its_turns() {
         ),
     ] {
         let request = TurnRequest {
-            session: before.map(SessionRef::new),
+            session: before.map(SessionRef::new).into(),
             ..request("How often?")
         };
         let (outcome, signals) = turn(&Demo::new(), request.clone()).await;
