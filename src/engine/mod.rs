@@ -20,6 +20,8 @@
 mod bounds;
 mod ending;
 mod frames;
+#[cfg_attr(not(test), expect(dead_code, reason = "the turns that ask it follow"))]
+mod history;
 mod log;
 mod options;
 mod plan;
