@@ -11,6 +11,8 @@ pub(super) const TEXT: usize = 1024 * 1024;
 pub(super) const NAME: usize = 256;
 /// The longest sentence for people, in bytes.
 pub(super) const MESSAGE: usize = 4 * 1024;
+/// How much of what a run says is kept for its transcript, in bytes.
+pub(super) const RECORD: usize = 8 * 1024 * 1024;
 /// How many models' tokens are counted apart in one run.
 pub(super) const USAGES: usize = 64;
 

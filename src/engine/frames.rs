@@ -9,7 +9,11 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use tracing::warn;
 
-use super::log::{Entry, Form, Log};
+use super::{
+    bounds,
+    log::{Entry, Form, Log},
+    recorder::Recorder,
+};
 use crate::{
     deps::Code,
     env::Env,
@@ -41,6 +45,7 @@ pub(super) struct Frames {
     deltas: Option<DeltaFrames>,
     /// What older clients were found to lose; each is told once a run.
     lost: Vec<&'static str>,
+    recorder: Recorder,
     #[cfg(debug_assertions)]
     grammar: crate::protocol::grammar::Grammar,
 }
@@ -55,6 +60,7 @@ impl Frames {
             now: None,
             deltas: None,
             lost: Vec::new(),
+            recorder: Recorder::new(bounds::RECORD),
             #[cfg(debug_assertions)]
             grammar: crate::protocol::grammar::Grammar::default(),
         }
@@ -62,6 +68,11 @@ impl Frames {
 
     pub(super) fn env(&self) -> &Env {
         &self.env
+    }
+
+    /// What was written, as messages.
+    pub(super) fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
     }
 
     /// Writes an event.
@@ -75,6 +86,7 @@ impl Frames {
         event.metadata = (!metadata.is_empty()).then_some(metadata);
         self.deltas = None;
         self.follow(&event);
+        self.recorder.event(&event.body, event.metadata.as_ref());
         let legacy = match downgrade::legacy(&event) {
             Legacy::Same => {
                 sse::encode(&event, &mut self.buffer);
@@ -106,6 +118,7 @@ impl Frames {
             let event = self.stamped(content(delta.to_owned()));
             self.follow(&event);
         }
+        self.recorder.delta(delta);
         let pattern = match self.deltas.take() {
             Some(pattern) => pattern,
             None => DeltaFrames::of(&self.stamped(content(String::new())))

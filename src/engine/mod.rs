@@ -25,8 +25,15 @@ mod history;
 mod log;
 mod options;
 mod plan;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "who stores and who visits follows")
+)]
+mod recorder;
 mod runtime;
 mod slot;
+#[cfg(test)]
+mod stage;
 #[cfg(test)]
 mod tests;
 mod threads;

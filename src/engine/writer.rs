@@ -13,8 +13,8 @@ use super::{Namespace, bounds, ending::Ending, frames::Frames, log::Log};
 use crate::{
     env::Env,
     protocol::{
-        Body, Content, JsonObject, MessageId, Outcome, PROTOCOL_VERSION, Patch, ReasoningRole,
-        RunId, TextRole, ThreadId, TokenUsage, ToolCallId, ToolRole,
+        Body, Content, JsonObject, Message, MessageId, Outcome, PROTOCOL_VERSION, Patch,
+        ReasoningRole, RunId, TextRole, ThreadId, TokenUsage, ToolCallId, ToolRole,
     },
 };
 
@@ -327,12 +327,32 @@ impl Writer {
         self.frames.flush();
     }
 
+    /// The messages that are complete and that were not taken before as they are, for the transcript.
+    pub(super) fn take_done(&mut self) -> Vec<Message> {
+        self.frames.recorder().take_done()
+    }
+
+    /// Whether the run says more than is kept of it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "who stores follows"))]
+    pub(super) fn is_partial(&mut self) -> bool {
+        self.frames.recorder().is_partial()
+    }
+
+    /// Closes what is open and answers what is unanswered, so that nothing but [`Writer::finish`] is left to do,
+    /// and gives the last messages: they can be stored before a client reads that the run has ended.
+    #[cfg_attr(not(test), expect(dead_code, reason = "who stores follows"))]
+    pub(super) fn wind_up(&mut self, ending: &Ending) -> Vec<Message> {
+        self.settle(ending);
+        self.frames.recorder().end();
+        self.take_done()
+    }
+
     /// Ends the run: closes what is open, answers what is unanswered, writes the one terminal event.
     pub(super) fn finish(mut self, ending: Ending) {
         self.end(ending);
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn settle(&mut self, ending: &Ending) {
         self.close_message();
         for call in mem::take(&mut self.unanswered) {
             if let Progress::Open { bare } = call.progress {
@@ -341,6 +361,10 @@ impl Writer {
             // A call without an answer would block the client's history, or be run by the page.
             self.answer(call.id, Content::Text(ending.unanswered().into()), true);
         }
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.settle(&ending);
         let usage = mem::take(&mut self.usage);
         let finished = |result, outcome, usage| Body::RunFinished {
             thread_id: self.ids.thread.clone(),
