@@ -11,14 +11,14 @@ use tracing::warn;
 
 use super::{
     bounds,
-    log::{Entry, Form, Log},
+    log::{Cursor, Entry, Form, Log},
     recorder::Recorder,
 };
 use crate::{
     deps::Code,
     env::Env,
     protocol::{
-        Body, Event, JsonObject,
+        Body, Event, JsonObject, Peer,
         downgrade::{self, Legacy},
         sse::{self, DeltaFrames},
     },
@@ -139,6 +139,12 @@ impl Frames {
         self.deltas = None;
     }
 
+    /// A reader of what is written from now on.
+    pub(super) fn tail(&mut self, peer: Peer) -> Cursor {
+        self.flush();
+        self.log.tail(peer)
+    }
+
     /// Hands over the last frames and ends the log.
     pub(super) fn close(&mut self) {
         self.flush();
@@ -214,7 +220,7 @@ mod tests {
     use super::*;
     use crate::{
         engine::log::Budget,
-        protocol::{Outcome, Peer, RunId, ThreadId},
+        protocol::{Outcome, RunId, ThreadId},
     };
 
     #[test]

@@ -141,6 +141,11 @@ struct Window {
 }
 
 impl Window {
+    /// The position that the next entry gets.
+    fn end(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+
     /// Drops entries from the front while they are more than `keep` bytes, and says how many bytes went.
     /// The last one always stays.
     fn shrink(&mut self, keep: usize) -> usize {
@@ -219,11 +224,21 @@ impl Log {
 
     /// A reader from the first frame on.
     pub(super) fn cursor(self: &Arc<Self>, peer: Peer) -> Cursor {
+        self.cursor_at(0, peer)
+    }
+
+    /// A reader of what is appended from now on.
+    pub(super) fn tail(self: &Arc<Self>, peer: Peer) -> Cursor {
+        let end = self.window.lock().end();
+        self.cursor_at(end, peer)
+    }
+
+    fn cursor_at(self: &Arc<Self>, at: u64, peer: Peer) -> Cursor {
         self.has_older
             .fetch_or(peer == Peer::Legacy, Ordering::Relaxed);
         Cursor {
             log: Arc::clone(self),
-            at: 0,
+            at,
             peer,
             head: self.head.subscribe(),
         }

@@ -19,6 +19,7 @@
 
 mod bounds;
 mod ending;
+mod ends;
 mod frames;
 #[cfg_attr(not(test), expect(dead_code, reason = "the turns that ask it follow"))]
 mod history;
@@ -30,6 +31,8 @@ mod plan;
     expect(dead_code, reason = "who stores and who visits follows")
 )]
 mod recorder;
+#[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
+mod restate;
 mod runtime;
 mod slot;
 #[cfg(test)]

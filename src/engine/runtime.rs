@@ -12,13 +12,14 @@ use tracing::{info, warn};
 use super::{
     Options, StartError,
     ending::Ending,
+    ends::RunIds,
     frames::too_slow,
     log::{Budget, Cursor, Log, Step},
     plan::Plan,
     slot::{Key, Threads},
     turn::Turn,
     wishes,
-    writer::{RunIds, Writer},
+    writer::Writer,
 };
 use crate::{
     deps::{Agent, AgentName, Deps, Principal, SessionRef, Settings, TurnRequest},

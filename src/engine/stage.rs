@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{
     Namespace,
     ending::Ending,
+    ends::RunIds,
     log::{Budget, Cursor, Log, Step},
-    writer::{ClosedCall, OpenCall, RunIds, Writer},
+    writer::{ClosedCall, OpenCall, Writer},
 };
 use crate::{
     deps::Code,

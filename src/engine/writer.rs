@@ -9,22 +9,22 @@ use std::{mem, sync::Arc};
 
 use serde_json::Value;
 
-use super::{Namespace, bounds, ending::Ending, frames::Frames, log::Log};
+use super::{
+    Namespace, bounds,
+    ending::Ending,
+    ends::{self, RunIds},
+    frames::Frames,
+    log::Log,
+    restate::{self, Visit},
+};
+
 use crate::{
     env::Env,
     protocol::{
-        Body, Content, JsonObject, Message, MessageId, Outcome, PROTOCOL_VERSION, Patch,
-        ReasoningRole, RunId, TextRole, ThreadId, TokenUsage, ToolCallId, ToolRole,
+        Body, Content, JsonObject, Message, MessageId, Patch, Peer, ReasoningRole, TextRole,
+        TokenUsage, ToolCallId, ToolRole,
     },
 };
-
-/// What a run is called.
-#[derive(Debug, Clone)]
-pub(super) struct RunIds {
-    pub(super) thread: ThreadId,
-    pub(super) run: RunId,
-    pub(super) parent: Option<RunId>,
-}
 
 /// The open call that [`Writer::open_call`] returns. Closing takes it away.
 #[derive(Debug)]
@@ -110,13 +110,8 @@ impl Writer {
             usage: Vec::new(),
             ended: false,
         };
-        writer.frames.event(Body::RunStarted {
-            thread_id: writer.ids.thread.clone(),
-            run_id: writer.ids.run.clone(),
-            protocol_version: Some(PROTOCOL_VERSION.into()),
-            parent_run_id: writer.ids.parent.clone(),
-            input: None,
-        });
+        let started = ends::started(&writer.ids);
+        writer.frames.event(started);
         writer.frames.event(Body::StateSnapshot { snapshot: state });
         writer.flush();
         writer
@@ -291,16 +286,8 @@ impl Writer {
 
     /// Says something that AG-UI has no event for, under the daemon's namespace.
     pub(super) fn notice(&mut self, name: &str, value: Value) {
-        let too_long = value.to_string().len() > bounds::TEXT;
-        let value = if too_long {
-            serde_json::json!({"truncated": true})
-        } else {
-            value
-        };
-        self.frames.event(Body::Custom {
-            name: self.namespace.name(bounds::clip(name, bounds::NAME)),
-            value,
-        });
+        let body = ends::notice(&self.namespace, name, value);
+        self.frames.event(body);
     }
 
     /// Counts tokens; they are told when the run finishes.
@@ -319,6 +306,23 @@ impl Writer {
             };
             first.add(&spent);
             self.usage.push(first);
+        }
+    }
+
+    /// Lets somebody in who was not there from the beginning. `past`: what was said in the thread before this run,
+    /// if the whole of it is known.
+    #[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
+    pub(super) fn visit(&mut self, snapshot: Value, past: Option<&[Message]>, peer: Peer) -> Visit {
+        let cursor = self.frames.tail(peer);
+        let recorder = self.frames.recorder();
+        let messages = past
+            .filter(|_| !recorder.is_partial())
+            .map(|past| [past, recorder.messages().as_slice()].concat());
+        let open = recorder.reopen();
+        let env = self.frames.env();
+        Visit {
+            frames: restate::frames(env, &self.ids, snapshot, messages, open, peer),
+            cursor,
         }
     }
 
@@ -366,28 +370,7 @@ impl Writer {
     fn end(&mut self, ending: Ending) {
         self.settle(&ending);
         let usage = mem::take(&mut self.usage);
-        let finished = |result, outcome, usage| Body::RunFinished {
-            thread_id: self.ids.thread.clone(),
-            run_id: self.ids.run.clone(),
-            result,
-            outcome: Some(outcome),
-            usage,
-        };
-        let body = match ending {
-            Ending::Done { stop_reason } => finished(
-                stop_reason.map(|reason| serde_json::json!({"stopReason": reason})),
-                Outcome::Success {
-                    pending_tool_call_ids: Vec::new(),
-                },
-                usage,
-            ),
-            Ending::Cancelled => finished(None, Outcome::Cancelled, usage),
-            Ending::Failed { code, message } => Body::RunError {
-                message: bounds::clip(&message, bounds::MESSAGE).into(),
-                code: Some(code.as_str().into()),
-                usage,
-            },
-        };
+        let body = ends::ended(&self.ids, ending, usage);
         self.frames.event(body);
         self.ended = true;
         self.frames.close();

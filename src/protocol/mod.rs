@@ -22,7 +22,7 @@ mod message;
 mod patch;
 mod peer;
 #[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 pub mod sse;
 mod usage;
 

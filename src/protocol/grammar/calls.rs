@@ -8,8 +8,10 @@ use crate::protocol::{Message, MessageBody, ToolCallId};
 /// In the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    calls: Vec<Call>,
+    made: Vec<Call>,
     places: HashMap<ToolCallId, usize>,
+    /// Whether what a history holds can be opened again no longer.
+    is_sealed: bool,
 }
 
 #[derive(Debug)]
@@ -30,8 +32,18 @@ enum State {
 
 impl Calls {
     pub(super) fn start(&mut self, id: &ToolCallId, tag: Option<&str>) -> Check {
-        if self.places.contains_key(id) {
-            return breach(format!("tool call `{id}` was started before"));
+        let is_sealed = self.is_sealed;
+        if let Some(call) = self.get(id) {
+            if is_sealed || !call.restated || call.state != State::Closed {
+                return breach(format!("tool call `{id}` was started before"));
+            }
+            if call.owner.as_deref() != tag {
+                return breach(format!("tool call `{id}` belongs to another owner"));
+            }
+            // It turns out to be one of this run.
+            call.restated = false;
+            call.state = State::Open;
+            return Ok(());
         }
         self.push(id, tag, false, State::Open);
         Ok(())
@@ -84,7 +96,7 @@ impl Calls {
                 _ => false,
             })
         };
-        let open = self.calls.iter().filter(|call| call.state == State::Open);
+        let open = self.made.iter().filter(|call| call.state == State::Open);
         if let Some(lost) = open.map(|call| &call.id).find(|id| !restated(id)) {
             return breach(format!("the snapshot drops the open tool call `{lost}`"));
         }
@@ -113,7 +125,7 @@ impl Calls {
     /// this run unless it says so.
     pub(super) fn pending_are(&self, listed: &[ToolCallId]) -> Check {
         let mut listed = listed.iter().peekable();
-        for call in self.calls.iter().filter(|call| call.state == State::Closed) {
+        for call in self.made.iter().filter(|call| call.state == State::Closed) {
             if listed.next_if_eq(&&call.id).is_none() && !call.restated {
                 return breach(format!(
                     "pendingToolCallIds lack `{}` in its order",
@@ -129,8 +141,13 @@ impl Calls {
         }
     }
 
+    /// From now on nothing that a history holds is opened again.
+    pub(super) fn seal(&mut self) {
+        self.is_sealed = true;
+    }
+
     pub(super) fn all_closed(&self) -> Check {
-        match self.calls.iter().find(|call| call.state == State::Open) {
+        match self.made.iter().find(|call| call.state == State::Open) {
             Some(call) => breach(format!("tool call `{}` is still open", call.id)),
             None => Ok(()),
         }
@@ -138,18 +155,18 @@ impl Calls {
 
     /// Whether a known call belongs to somebody else.
     pub(super) fn disagree(&self, id: &str, tag: Option<&str>) -> bool {
-        self.calls
+        self.made
             .iter()
             .any(|call| call.id.as_str() == id && !agrees(tag, call.owner.as_deref()))
     }
 
     fn get(&mut self, id: &ToolCallId) -> Option<&mut Call> {
-        self.places.get(id).map(|at| &mut self.calls[*at])
+        self.places.get(id).map(|at| &mut self.made[*at])
     }
 
     fn push(&mut self, id: &ToolCallId, owner: Option<&str>, restated: bool, state: State) {
-        self.places.insert(id.clone(), self.calls.len());
-        self.calls.push(Call {
+        self.places.insert(id.clone(), self.made.len());
+        self.made.push(Call {
             id: id.clone(),
             owner: owner.map(str::to_owned),
             restated,

@@ -23,6 +23,8 @@ pub(super) enum Kind {
 pub(super) struct Items {
     messages: HashMap<MessageId, Owned>,
     spans: HashSet<MessageId>,
+    /// What a history holds and nothing has continued yet.
+    restated: HashSet<MessageId>,
     open: Vec<(MessageId, Owned)>,
 }
 
@@ -132,10 +134,16 @@ impl Items {
                 _ => Kind::Other,
             };
             let owner = message.subagent_run_id.as_deref();
+            self.restated.insert(message.id.clone());
             self.messages
                 .insert(message.id.clone(), Owned::new(kind, owner));
         }
         Ok(())
+    }
+
+    /// From now on nothing that a history holds is opened again.
+    pub(super) fn seal(&mut self) {
+        self.restated.clear();
     }
 
     /// Nothing of these kinds is open for this owner.
@@ -178,8 +186,10 @@ impl Items {
                 return breach(format!("reasoning `{id}` was there before"));
             }
         } else {
+            let again = self.restated.remove(id);
             if let Some(known) = self.messages.get(id) {
-                if known.kind != Kind::Caller || kind != Kind::Text {
+                let again = again && known.kind == kind;
+                if !again && (known.kind != Kind::Caller || kind != Kind::Text) {
                     return breach(format!("message `{id}` was there before"));
                 }
                 if known.owner != item.owner {

@@ -51,6 +51,33 @@ pub struct Grammar {
     owners: Owners,
     items: Items,
     calls: Calls,
+    reopening: Reopening,
+}
+
+/// Whether what a history holds may be opened again: it may where a viewer comes into a run, which is where the
+/// history stands right behind the state document, and only before anything else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reopening {
+    #[default]
+    Ahead,
+    Now,
+    Over,
+}
+
+impl Reopening {
+    fn then(self, body: &Body) -> Self {
+        match (self, body) {
+            (Self::Ahead, Body::MessagesSnapshot { .. })
+            | (
+                Self::Now,
+                Body::ToolCallStart { .. }
+                | Body::TextMessageStart { .. }
+                | Body::ReasoningStart { .. }
+                | Body::ReasoningMessageStart { .. },
+            ) => Self::Now,
+            _ => Self::Over,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -122,6 +149,11 @@ impl Grammar {
     fn running(&mut self, event: &Event) -> Check {
         let tag = event.subagent_run_id.as_deref();
         self.owners.step(event)?;
+        self.reopening = self.reopening.then(&event.body);
+        if self.reopening == Reopening::Over {
+            self.items.seal();
+            self.calls.seal();
+        }
         match &event.body {
             Body::RunStarted { .. } => breach("a stream holds one run"),
             Body::RunFinished { .. } | Body::RunError { .. } => self.end(event),

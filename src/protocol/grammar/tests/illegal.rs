@@ -7,6 +7,10 @@ use super::{
     history, message, of, reasoning, reasoning_start, result, run, started, state, subagent, text,
 };
 
+fn notice() -> Value {
+    event("CUSTOM", json!({"name": "a.b", "value": null}))
+}
+
 #[track_caller]
 fn breaks(rule: &str, events: &[Value]) {
     match follow(Grammar::default(), events) {
@@ -182,9 +186,16 @@ fn messages_open_once_and_close_once() {
     middle_breaks(before, [reasoning("m"), text("m")].concat());
     middle_breaks(before, [text("m"), vec![result("m", "c")]].concat());
     middle_breaks(before, [vec![result("m", "c")], text("m")].concat());
+    let shown = || history(json!([{"id": "m", "role": "assistant"}]));
+    middle_breaks(before, [notice(), shown(), start()]);
+    middle_breaks(before, [shown(), notice(), start()]);
+    middle_breaks(before, [shown(), start(), end(), start()]);
     middle_breaks(
         before,
-        [history(json!([{"id": "m", "role": "assistant"}])), start()],
+        [
+            history(json!([{"id": "m", "role": "user", "content": ""}])),
+            start(),
+        ],
     );
     middle_breaks(
         "reasoning `m` was there before",
@@ -254,6 +265,21 @@ fn r71_calls_open_close_and_are_answered_once() {
     middle_breaks(
         "tool call `c` was started before",
         [vec![result("m", "c")], call("c")].concat(),
+    );
+    let caller = json!({"id": "m", "role": "assistant", "toolCalls": [
+        {"id": "c", "type": "function", "function": {"name": "n", "arguments": ""}}]});
+    let answer = json!({"id": "t", "role": "tool", "toolCallId": "c", "content": ""});
+    middle_breaks(
+        "tool call `c` was started before",
+        [history(json!([caller, answer])), call_start("c")],
+    );
+    middle_breaks(
+        "tool call `c` was started before",
+        [history(json!([caller])), notice(), call_start("c")],
+    );
+    middle_breaks(
+        "tool call `c` belongs to another owner",
+        [history(json!([caller])), of("s", call_start("c"))],
     );
     middle_breaks("tool call `c` is not open", [call_args("c")]);
     middle_breaks("tool call `c` is not open", [call_end("c")]);

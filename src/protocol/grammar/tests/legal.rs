@@ -129,6 +129,24 @@ fn a_restated_history_may_hold_calls_that_are_pending() {
 }
 
 #[test]
+fn who_comes_into_a_run_is_shown_its_messages_and_what_is_open_is_opened_again() {
+    let messages = history(json!([
+        {"id": "u", "role": "user", "content": "hi"},
+        {"id": "r", "role": "reasoning", "content": "d"},
+        {"id": "a", "role": "assistant", "content": "d", "toolCalls": [
+            {"id": "c", "type": "function", "function": {"name": "n", "arguments": ""}},
+            {"id": "closed", "type": "function", "function": {"name": "n", "arguments": ""}}]},
+        {"id": "m", "role": "assistant", "content": "d"},
+    ]));
+    let begin = [messages, call_start("c")];
+    let end = [vec![call_end("c"), result("t", "c"), result("s", "closed")]].concat();
+    for item in [text("m"), reasoning("r")] {
+        let middle = [begin.to_vec(), item, end.clone()].concat();
+        legal(&run(middle, finished(Value::Null)));
+    }
+}
+
+#[test]
 fn a_snapshot_may_come_while_a_message_it_holds_is_open() {
     legal(&run(
         [

@@ -1,0 +1,64 @@
+//! The events at the two ends of a run, and what is said beside it.
+
+use serde_json::{Value, json};
+
+use super::{Namespace, bounds, ending::Ending};
+use crate::protocol::{Body, Outcome, PROTOCOL_VERSION, RunId, ThreadId, TokenUsage};
+
+/// What a run is called.
+#[derive(Debug, Clone)]
+pub(super) struct RunIds {
+    pub(super) thread: ThreadId,
+    pub(super) run: RunId,
+    pub(super) parent: Option<RunId>,
+}
+
+/// The first event.
+pub(super) fn started(ids: &RunIds) -> Body {
+    Body::RunStarted {
+        thread_id: ids.thread.clone(),
+        run_id: ids.run.clone(),
+        protocol_version: Some(PROTOCOL_VERSION.into()),
+        parent_run_id: ids.parent.clone(),
+        input: None,
+    }
+}
+
+/// Something that AG-UI has no event for, under the daemon's namespace.
+pub(super) fn notice(namespace: &Namespace, name: &str, value: Value) -> Body {
+    let too_long = value.to_string().len() > bounds::TEXT;
+    Body::Custom {
+        name: namespace.name(bounds::clip(name, bounds::NAME)),
+        value: if too_long {
+            json!({"truncated": true})
+        } else {
+            value
+        },
+    }
+}
+
+/// The one terminal event.
+pub(super) fn ended(ids: &RunIds, ending: Ending, usage: Vec<TokenUsage>) -> Body {
+    let finished = |result, outcome, usage| Body::RunFinished {
+        thread_id: ids.thread.clone(),
+        run_id: ids.run.clone(),
+        result,
+        outcome: Some(outcome),
+        usage,
+    };
+    match ending {
+        Ending::Done { stop_reason } => finished(
+            stop_reason.map(|reason| json!({"stopReason": reason})),
+            Outcome::Success {
+                pending_tool_call_ids: Vec::new(),
+            },
+            usage,
+        ),
+        Ending::Cancelled => finished(None, Outcome::Cancelled, usage),
+        Ending::Failed { code, message } => Body::RunError {
+            message: bounds::clip(&message, bounds::MESSAGE).into(),
+            code: Some(code.as_str().into()),
+            usage,
+        },
+    }
+}
