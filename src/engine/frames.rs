@@ -132,7 +132,8 @@ impl Frames {
     /// Hands what was written to the readers.
     pub(super) fn flush(&mut self) {
         self.cut(Form::Same);
-        if !self.entries.is_empty() {
+        if let Some(last) = self.entries.last_mut() {
+            last.is_quiet = self.recorder.is_quiet();
             self.log.append(self.entries.drain(..));
         }
         self.now = None;
@@ -198,7 +199,11 @@ impl Frames {
             if current.len() >= SMALL && self.buffer.capacity() < current.len() {
                 self.buffer.reserve(BLOCK);
             }
-            self.entries.push(Entry { current, legacy });
+            self.entries.push(Entry {
+                current,
+                legacy,
+                is_quiet: false,
+            });
         }
     }
 }
@@ -233,7 +238,7 @@ mod tests {
             usage: Vec::new(),
         };
         let cancelled = Event::at(0, cancelled);
-        let log = Log::new(1 << 10, Budget::new(1 << 10));
+        let log = Log::new("log".into(), 1 << 10, Budget::new(1 << 10));
         let mut frames = Frames::new(Arc::clone(&log), Env::fixed(0));
         log.cursor(Peer::Current);
         assert_eq!(frames.news_of_loss(&cancelled), None);

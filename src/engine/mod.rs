@@ -26,10 +26,6 @@ mod history;
 mod log;
 mod options;
 mod plan;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "who stores and who visits follows")
-)]
 mod recorder;
 #[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
 mod restate;

@@ -125,7 +125,9 @@ impl Runtime {
             .iter()
             .find(|known| known.name == *agent)
             .ok_or(StartError::UnknownAgent)?;
-        let log = Log::new(self.0.options.limits.run_bytes, Arc::clone(&self.0.budget));
+        let id = self.0.budget.name(self.0.env.now_ms());
+        let limit = self.0.options.limits.run_bytes;
+        let log = Log::new(id, limit, Arc::clone(&self.0.budget));
         let cursor = log.cursor(Peer::of(input.protocol_version.as_deref()));
         let lease = CancellationToken::new();
         match Plan::of(&input)? {

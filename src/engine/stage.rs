@@ -85,7 +85,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new() -> Self {
-        let log = Log::new(1 << 24, Budget::new(1 << 24));
+        let log = Log::new("log".into(), 1 << 24, Budget::new(1 << 24));
         let state = json!({"n": 0});
         let (env, namespace) = (Env::fixed(7), Namespace::default());
         let writer = Writer::begin(Arc::clone(&log), env, namespace, ids(), state);

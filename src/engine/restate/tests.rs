@@ -11,7 +11,7 @@ use crate::{
     engine::stage::{self, Op, Stage},
     protocol::{
         MessageBody,
-        grammar::{check_legacy_stream, check_stream},
+        grammar::{check_legacy_stream, check_stream, check_viewer_stream},
         schema::Schema,
     },
 };
@@ -90,9 +90,20 @@ proptest! {
         is_legal(&direct, peer)?;
         let all = as_read([past, stage::fold(&direct)].concat(), peer);
         for visit in visits {
-            let body = text(&visit.frames) + &now(stage::rest(visit.cursor));
-            is_legal(&body, peer)?;
+            let body = text(&visit.frames) + &now(stage::rest(visit.cursor.marked(true)));
+            check_viewer_stream(&body, peer)
+                .map_err(|violation| TestCaseError::fail(format!("{violation}: {body}")))?;
             prop_assert_eq!(stage::fold(&body), all.clone());
+            // Who comes back to a place reads what came after it.
+            prop_assert!(body.contains("id: log."), "the end of a run is a place");
+            for (at, _) in body.match_indices("id: log.") {
+                let (mark, rest) = body[at..].split_once("\n\n").unwrap();
+                let id = mark.strip_prefix("id: ").unwrap();
+                let Some(cursor) = stage.log.resume(peer, id) else {
+                    return Err(TestCaseError::fail(format!("{id} is gone")));
+                };
+                prop_assert_eq!(now(stage::rest(cursor.marked(true))), rest);
+            }
         }
         // Where not the whole is known, none of it is shown, and what follows is as legal.
         for visit in without {

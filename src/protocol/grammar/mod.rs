@@ -17,7 +17,7 @@ mod owners;
 mod tests;
 mod transcript;
 
-pub use transcript::{check_legacy_stream, check_stream};
+pub use transcript::{check_legacy_stream, check_stream, check_viewer_stream};
 
 use super::{
     Body, Event, PROTOCOL_VERSION, RunId, ThreadId,
@@ -144,6 +144,12 @@ impl Grammar {
             Phase::Ended => Ok(()),
             _ => breach("a stream ends with a terminal event"),
         }
+    }
+
+    /// Whether a reader may come back to this place: it knows the run, and no item is open.
+    fn is_place(&self) -> bool {
+        let is_quiet = self.items.all_closed().is_ok() && self.calls.all_closed().is_ok();
+        matches!(self.phase, Phase::Running(..) | Phase::Ended) && is_quiet
     }
 
     fn running(&mut self, event: &Event) -> Check {

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::{Grammar, Violation, breach};
-use crate::protocol::{Event, Pointer, sse};
+use crate::protocol::{Event, Peer, Pointer, sse};
 
 /// Checks the whole body of a response to a client of 1.0: framing, shapes, order.
 ///
 /// # Errors
 /// The first breach, with the number of its frame, counted from 1.
 pub fn check_stream(body: &str) -> Result<Vec<Event>, Violation> {
-    read(Grammar::default(), body)
+    read(Grammar::default(), body, false)
 }
 
 /// Checks the whole body of a response to a client from before 1.0.
@@ -18,10 +18,22 @@ pub fn check_stream(body: &str) -> Result<Vec<Event>, Violation> {
 /// # Errors
 /// As [`check_stream`].
 pub fn check_legacy_stream(body: &str) -> Result<Vec<Event>, Violation> {
-    read(Grammar::legacy(), body)
+    read(Grammar::legacy(), body, false)
 }
 
-fn read(mut grammar: Grammar, body: &str) -> Result<Vec<Event>, Violation> {
+/// Checks the whole body of a response to a viewer, in which the places are told that it can come back to.
+///
+/// # Errors
+/// As [`check_stream`].
+pub fn check_viewer_stream(body: &str, peer: Peer) -> Result<Vec<Event>, Violation> {
+    let grammar = match peer {
+        Peer::Current => Grammar::default(),
+        Peer::Legacy => Grammar::legacy(),
+    };
+    read(grammar, body, true)
+}
+
+fn read(mut grammar: Grammar, body: &str, may_tell_places: bool) -> Result<Vec<Event>, Violation> {
     if let Some(end) = body.find(['\r', '\u{85}', '\u{2028}', '\u{2029}']) {
         return Err(Violation(format!(
             "byte {end} ends a line for some readers"
@@ -37,7 +49,13 @@ fn read(mut grammar: Grammar, body: &str) -> Result<Vec<Event>, Violation> {
             return Err(at(Violation("a frame ends with a blank line".to_owned())));
         };
         rest = after;
-        if let Some(json) = data(frame).map_err(at)? {
+        if may_tell_places && frame.lines().count() == 1 && frame.starts_with("id: ") {
+            if !grammar.is_place() {
+                return Err(at(Violation(
+                    "a place is told where no item is open".to_owned(),
+                )));
+            }
+        } else if let Some(json) = data(frame).map_err(at)? {
             let event = event(json).map_err(at)?;
             grammar.step(&event).map_err(at)?;
             events.push(event);

@@ -3,9 +3,9 @@
 use bytes::BytesMut;
 use serde_json::{Value, json};
 
-use super::super::{check_legacy_stream, check_stream};
+use super::super::{check_legacy_stream, check_stream, check_viewer_stream};
 use super::{event, finished, run, started, state, text};
-use crate::protocol::{Event, sse};
+use crate::protocol::{Event, Peer, sse};
 
 fn frame(value: &Value) -> String {
     format!("data: {value}\n\n")
@@ -86,6 +86,30 @@ fn a_body_that_is_not_framed_so_is_refused() {
             .unwrap_err()
             .to_string(),
         "frame 4: a terminal event is the last frame"
+    );
+}
+
+#[test]
+fn places_are_told_to_viewers_only_and_only_where_nothing_is_open() {
+    let start = frame(&event("TEXT_MESSAGE_START", json!({"messageId": "m"})));
+    let end = frame(&event("TEXT_MESSAGE_END", json!({"messageId": "m"})));
+    let told = format!("id: a.1\n\n{start}{end}id: a.2\n\n");
+    let body = around(&told) + "id: a.3\n\n";
+    for peer in [Peer::Current, Peer::Legacy] {
+        check_viewer_stream(&body, peer).unwrap();
+        let open = around(&format!("{start}id: a.1\n\n{end}"));
+        assert_eq!(
+            check_viewer_stream(&open, peer).unwrap_err().to_string(),
+            "frame 4: a place is told where no item is open"
+        );
+        let early = format!("id: a.0\n\n{body}");
+        check_viewer_stream(&early, peer).unwrap_err();
+        let beside = around(&format!("id: a.1\n{start}"));
+        check_viewer_stream(&beside, peer).unwrap_err();
+    }
+    assert_eq!(
+        check_stream(&body).unwrap_err().to_string(),
+        "frame 3: a frame is a bare data line or a comment"
     );
 }
 
