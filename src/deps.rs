@@ -77,15 +77,11 @@ impl AgentName {
     /// # Errors
     /// The text would not do as one segment of a URL, or is a route of its own.
     pub fn new(name: &str) -> Result<Self, BadAgentName> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if name.is_empty()
-            || name.len() > 64
-            || !name.chars().all(plain)
-            || Self::RESERVED.contains(&name)
-        {
-            return Err(BadAgentName);
+        if is_plain_word(name) && !Self::RESERVED.contains(&name) {
+            Ok(Self(name.into()))
+        } else {
+            Err(BadAgentName)
         }
-        Ok(Self(name.into()))
     }
 
     /// The name as text.
@@ -98,6 +94,12 @@ impl fmt::Display for AgentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Whether a name is 1 to 64 letters, digits, dots, dashes or underscores.
+fn is_plain_word(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }
 
 /// One agent, as `/info` describes it.
@@ -136,15 +138,42 @@ impl Agent {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
 
+/// Why a text cannot name a principal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a principal's name is 1 to 64 letters, digits, dots, dashes or underscores, and not `local`"
+)]
+pub struct BadPrincipal;
+
 impl Principal {
+    const LOCAL: &str = "local";
+
     /// The one principal of a daemon that has one token.
     pub fn local() -> Self {
-        Self("local".into())
+        Self(Self::LOCAL.into())
+    }
+
+    /// A principal with a token of its own.
+    ///
+    /// # Errors
+    /// The text is no plain word, or stands for the [local](Self::local) one.
+    pub fn new(name: &str) -> Result<Self, BadPrincipal> {
+        if is_plain_word(name) && name != Self::LOCAL {
+            Ok(Self(name.into()))
+        } else {
+            Err(BadPrincipal)
+        }
     }
 
     /// The principal's name.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
