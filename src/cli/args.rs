@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::cores::acp::supervisor;
 use crate::{
     config::{self, Environ, Flags},
+    deps::Principal,
     telemetry,
 };
 
@@ -23,6 +24,7 @@ Examples:
   agui-serve config                     show what is in force, and why
   agui-serve doctor                     check that all of it works
   agui-serve login codex                log in to an agent
+  agui-serve token alice                make a token for somebody
 
 Every key of the configuration can also be set by an environment variable: AGUI_PORT for port,
 AGUI_LIMITS__MAX_TURNS for max_turns in [limits]. The token itself is taken from AGUI_TOKEN or a file,
@@ -63,6 +65,15 @@ pub enum Task {
         /// What would be served
         #[command(flatten)]
         serve: Box<Serve>,
+    },
+    /// Make a token for somebody, and print it with the line that the configuration needs. Writes nothing
+    Token {
+        /// Who will have it: the name that the daemon knows them by
+        #[arg(value_name = "NAME", value_parser = Principal::new)]
+        name: Principal,
+        /// Take the token from standard input instead of making one
+        #[arg(long)]
+        stdin: bool,
     },
     /// Run an agent's own login, as the agent would run: in its folder, with what it sees of your variables
     #[cfg(feature = "acp")]

@@ -7,6 +7,7 @@ mod exit;
 mod login;
 mod screen;
 mod serve;
+mod token;
 
 use std::{
     io::{self, Write},
@@ -40,6 +41,7 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
         Some(Task::Doctor { serve, json }) => {
             return Ok(doctor::doctor(&serve.inputs(environ, cwd()?), json));
         }
+        Some(Task::Token { name, stdin }) => show(&token::token(name, stdin)?),
         #[cfg(feature = "acp")]
         Some(Task::Login {
             name,

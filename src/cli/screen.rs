@@ -6,7 +6,9 @@ use std::{
 };
 
 use crate::{
-    config::{Agent, Core, token},
+    config::{Agent, Core, token, tokens},
+    deps::Principal,
+    http::Digest,
     protocol::PROTOCOL_VERSION,
 };
 
@@ -16,8 +18,10 @@ pub(super) struct Screen<'a> {
     pub(super) url: &'a str,
     /// What is served, the default agent first.
     pub(super) agents: &'a [Agent],
-    /// The token, if one is needed.
+    /// The token of whoever has no name, if there is one.
     pub(super) token: Option<&'a token::Found>,
+    /// Who else has one. With neither, none is needed.
+    pub(super) tokens: &'a [(Principal, Digest)],
     /// Whether a person reads this, rather than a file or a log.
     pub(super) is_terminal: bool,
     /// A thread id that was not used before.
@@ -56,11 +60,16 @@ impl Display for Screen<'_> {
 
 impl Screen<'_> {
     fn token(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if !self.tokens.is_empty() {
+            let names = tokens::names(self.tokens);
+            writeln!(f, "  tokens of: {names}; none sees another's threads")?;
+        }
         let Some(found) = self.token else {
-            return writeln!(
-                f,
-                "  no token is asked for: whoever reaches this port drives the agents"
-            );
+            if self.tokens.is_empty() {
+                let why = "whoever reaches this port drives the agents";
+                writeln!(f, "  no token is asked for: {why}")?;
+            }
+            return Ok(());
         };
         writeln!(f, "  token: {}", found.source)?;
         // Once, to the person who started it for the first time; never to a file.
@@ -74,6 +83,7 @@ impl Screen<'_> {
     fn condition(&self) -> &'static str {
         match self.token {
             Some(found) if found.source.path().is_none() => " that has AGUI_TOKEN set",
+            None if !self.tokens.is_empty() => " that has one of the tokens in AGUI_TOKEN",
             _ => "",
         }
     }
@@ -81,9 +91,9 @@ impl Screen<'_> {
     /// A line that a shell takes as it stands. What one would change stands at its end.
     fn curl(&self, f: &mut Formatter<'_>, agent: &Agent) -> fmt::Result {
         write!(f, "curl -N {}/{} ", self.url, agent.name)?;
-        if let Some(found) = self.token {
+        if self.token.is_some() || !self.tokens.is_empty() {
             write!(f, "-H \"Authorization: Bearer ")?;
-            match found.source.path() {
+            match self.token.and_then(|found| found.source.path()) {
                 Some(path) => write!(f, "$(cat {})", Quoted(path))?,
                 None => write!(f, "$AGUI_TOKEN")?,
             }

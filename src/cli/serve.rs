@@ -10,11 +10,10 @@ use tracing::{info, warn};
 
 use super::{args, screen::Screen, show};
 use crate::{
-    config::{self, Agent, Core, token},
+    config::{self, Agent, Core, token, tokens},
     cores::{self, Cores, Definition},
     engine::Runtime,
     env::Env,
-    http::Access,
     lifecycle, telemetry,
 };
 
@@ -32,9 +31,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
         .as_ref()
         .map(|source| token::obtain(source, &inputs.environ))
         .transpose()?;
-    let access = token
-        .as_ref()
-        .map_or(Access::Anyone, |found| Access::Token(found.token.clone()));
+    let access = tokens::access(token.as_ref(), &settings.tokens)?;
 
     let definitions = settings.agents.iter().map(definition).collect();
     let deps = Arc::new(Cores::new(definitions));
@@ -54,12 +51,17 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
             url,
             agents: &settings.agents,
             token: token.as_ref(),
+            tokens: &settings.tokens,
             is_terminal: io::stdout().is_terminal(),
             thread: &short(&env.id("try")),
         };
         show(&screen.to_string());
-        if let Some(found) = &token {
-            info!(url, token = %found.source, "listening");
+        let source = token
+            .as_ref()
+            .map(|found| tracing::field::display(&found.source));
+        let names = (!settings.tokens.is_empty()).then(|| tokens::names(&settings.tokens));
+        if source.is_some() || names.is_some() {
+            info!(url, token = source, tokens = names, "listening");
         } else {
             info!(url, "listening, without a token");
         }

@@ -24,6 +24,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 pub mod token;
+pub mod tokens;
 
 use std::{io, path::PathBuf};
 

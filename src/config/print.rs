@@ -6,18 +6,23 @@ use figment::value::Value;
 
 #[cfg(feature = "acp")]
 use super::Core;
-use super::{Settings, Source, load::Loaded};
+use super::{Settings, Source, load::Loaded, tokens};
+use crate::http::Digest;
 
 /// What is printed for a value that may be a secret.
 const REDACTED: &str = "(not shown)";
 
 /// Writes every key with its value and where that came from. Variables that agents get are not shown,
-/// and neither is the token.
+/// and neither is the token; of a token's digest the start is.
 pub fn print(settings: &Settings, loaded: &Loaded) -> String {
     let mut out = String::new();
     match &settings.token {
         Some(source) => _ = writeln!(out, "# token: {source}"),
-        None => out.push_str("# token: none is needed\n"),
+        None if settings.tokens.is_empty() => out.push_str("# token: none is needed\n"),
+        None => {}
+    }
+    if !settings.tokens.is_empty() {
+        let _ = writeln!(out, "# tokens of: {}", tokens::names(&settings.tokens));
     }
     for agent in &settings.agents {
         #[cfg(feature = "acp")]
@@ -56,6 +61,7 @@ fn table(out: &mut String, key: &[&str], loaded: &Loaded) {
         let key = inside(name.as_str());
         let shown = match key.as_slice() {
             ["agents", _, "env", _] => literal(&Value::from(REDACTED)),
+            ["tokens", _] => literal(&Value::from(shortened(value))),
             _ => literal(value),
         };
         let why = match loaded.find(&key) {
@@ -70,6 +76,12 @@ fn table(out: &mut String, key: &[&str], loaded: &Loaded) {
             table(out, &inside(name.as_str()), loaded);
         }
     }
+}
+
+/// The start of a digest.
+fn shortened(digest: &Value) -> String {
+    let digest: Option<Digest> = digest.as_str().and_then(|text| text.parse().ok());
+    digest.map_or(REDACTED.into(), |digest| digest.short())
 }
 
 /// A key as TOML wants it: in quotes unless it is a bare word.

@@ -27,6 +27,8 @@ pub(super) struct Raw {
     pub(super) require_token: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) token_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) tokens: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state_dir: Option<PathBuf>,
     pub(super) max_body: Size,
@@ -130,6 +132,7 @@ impl Default for Raw {
             allow_insecure_bind: http.allow_insecure_bind,
             require_token: true,
             token_file: None,
+            tokens: BTreeMap::new(),
             state_dir: None,
             max_body: Size(http.service.max_body),
             heartbeat: Span(http.service.heartbeat),

@@ -12,9 +12,14 @@ use super::{
     log,
     raw::{self, Raw},
     scalar::{Deadline, Words},
-    token,
+    token, tokens,
 };
-use crate::{engine, http, store, telemetry};
+use crate::{
+    deps::Principal,
+    engine,
+    http::{self, Digest},
+    store, telemetry,
+};
 
 /// What to serve, and how.
 #[derive(Debug, Clone)]
@@ -25,8 +30,10 @@ pub struct Settings {
     pub agents: Vec<Agent>,
     /// The settings of the listener.
     pub http: http::Options,
-    /// Where the token comes from; `None` if none is needed.
+    /// Where the token of the local principal comes from; `None` if there is none.
     pub token: Option<token::Source>,
+    /// The principals that have a token of their own. With neither, none is needed.
+    pub tokens: Vec<(Principal, Digest)>,
     /// Where and how threads are kept.
     pub store: store::Options,
     /// How long live turns may go on once the daemon is told to stop.
@@ -45,13 +52,17 @@ impl Settings {
             agent::folder(loaded, &["defaults", "workdir"], common)?;
         }
         let agents = agents(loaded, inputs)?;
-        let token = token(loaded, inputs)?;
+        let tokens = tokens::read(loaded)?;
+        let token = token(loaded, inputs, !tokens.is_empty())?;
+        let has_configured =
+            !tokens.is_empty() || token.as_ref().is_some_and(token::Source::is_configured);
         log::check(&raw.log.filter).map_err(|why| loaded.refuse(&["log", "filter"], why))?;
         Ok(Self {
             engine: engine_options(loaded, &agents)?,
-            http: http_options(loaded, token.as_ref())?,
+            http: http_options(loaded, has_configured)?,
             agents,
             token,
+            tokens,
             store: store::Options {
                 max_threads: raw.limits.max_threads,
                 ..store::Options::default()
@@ -158,8 +169,12 @@ fn engine_options(loaded: &Loaded, agents: &[Agent]) -> Result<engine::Options, 
     })
 }
 
-/// Where the token comes from, if one is needed.
-fn token(loaded: &Loaded, inputs: &Inputs) -> Result<Option<token::Source>, Error> {
+/// Where the token comes from, if one is needed: where there are named ones, only one that somebody chose.
+fn token(
+    loaded: &Loaded,
+    inputs: &Inputs,
+    has_named: bool,
+) -> Result<Option<token::Source>, Error> {
     let Raw {
         require_token,
         token_file,
@@ -174,6 +189,12 @@ fn token(loaded: &Loaded, inputs: &Inputs) -> Result<Option<token::Source>, Erro
             return Err(loaded.refuse(&[key], "it is empty"));
         }
     }
+    if !require_token && has_named {
+        return Err(loaded.refuse(
+            &["require_token"],
+            "[tokens] says who may call, so one has to be asked for",
+        ));
+    }
     if !require_token {
         return Ok(None);
     }
@@ -184,20 +205,21 @@ fn token(loaded: &Loaded, inputs: &Inputs) -> Result<Option<token::Source>, Erro
             "AGUI_TOKEN is set as well; keep one of the two",
         ));
     }
-    let source = token::locate(
-        token_file.as_deref(),
-        matches!(source, Some(Source::Flags(_))),
-        state_dir.as_deref(),
-        &inputs.environ,
-    )?;
-    Ok(Some(source))
+    let is_flagged = matches!(source, Some(Source::Flags(_)));
+    match token::configured(token_file.as_deref(), is_flagged, &inputs.environ) {
+        None if !has_named => Ok(Some(token::generated(
+            state_dir.as_deref(),
+            &inputs.environ,
+        )?)),
+        chosen => Ok(chosen),
+    }
 }
 
 /// The settings of the listener.
-fn http_options(loaded: &Loaded, token: Option<&token::Source>) -> Result<http::Options, Error> {
+fn http_options(loaded: &Loaded, has_configured_token: bool) -> Result<http::Options, Error> {
     let raw = &loaded.raw;
     Ok(http::Options {
-        addr: SocketAddr::new(host(loaded, token)?, raw.port),
+        addr: SocketAddr::new(host(loaded, has_configured_token)?, raw.port),
         service: http::ServiceOptions {
             path: http::BasePath::new(&raw.path).map_err(|why| loaded.refuse(&["path"], why))?,
             origins: each(&raw.allowed_origins, http::Origin::new)
@@ -222,7 +244,7 @@ fn each<T, E: Display>(words: &Words, new: fn(&str) -> Result<T, E>) -> Result<V
 
 /// The address to listen on. Other machines are let in only when the configuration says so by name:
 /// what they send is in clear text.
-fn host(loaded: &Loaded, token: Option<&token::Source>) -> Result<IpAddr, Error> {
+fn host(loaded: &Loaded, has_configured_token: bool) -> Result<IpAddr, Error> {
     let raw = &loaded.raw;
     let refuse = |why: &str| loaded.refuse(&["host"], why);
     let bare = raw.host.trim_start_matches('[').trim_end_matches(']');
@@ -235,13 +257,10 @@ fn host(loaded: &Loaded, token: Option<&token::Source>) -> Result<IpAddr, Error>
     if host.is_loopback() || raw.allow_insecure_bind {
         return Ok(host);
     }
-    Err(refuse(match token {
-        Some(token) if token.is_configured() => {
-            "other machines would reach it without TLS; allow_insecure_bind says that this is meant"
-        }
-        _ => {
-            "other machines would reach it without a configured token and without TLS; \
-             allow_insecure_bind says that this is meant"
-        }
+    Err(refuse(if has_configured_token {
+        "other machines would reach it without TLS; allow_insecure_bind says that this is meant"
+    } else {
+        "other machines would reach it without a configured token and without TLS; \
+         allow_insecure_bind says that this is meant"
     }))
 }

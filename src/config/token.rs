@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::environ::{Environ, TOKEN_VARIABLE};
-use crate::http::{BadSecret, Secret};
+use crate::http::{BadSecret, BadTokens, Secret};
 
 /// How much of a file is read, in bytes: more than the longest token.
 const LONGEST: u64 = 8192;
@@ -91,6 +91,14 @@ pub enum Error {
         /// What is wrong with what is there.
         why: BadSecret,
     },
+    /// It is a named one as well, so that nobody could say who calls.
+    #[error("take the token from {place}: {why}")]
+    Shared {
+        /// Where.
+        place: String,
+        /// Whose it is.
+        why: BadTokens,
+    },
     /// There is nowhere to keep a generated token.
     #[error(
         "find a state directory for the token: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set; set `state_dir` or `token_file`"
@@ -109,26 +117,25 @@ pub struct Found {
     pub is_new: bool,
 }
 
-/// Says where the token will come from, without reading it. `file` is what the configuration names,
-/// `flagged` whether the command line did: that beats the environment, a file in a file does not.
-pub(super) fn locate(
-    file: Option<&Path>,
-    flagged: bool,
-    state_dir: Option<&Path>,
-    environ: &Environ,
-) -> Result<Source, Error> {
+/// Says where the token will come from that somebody chose, if anybody did, without reading it. `file` is what
+/// the configuration names, `flagged` whether the command line did: that beats the environment, a file in a file
+/// does not.
+pub(super) fn configured(file: Option<&Path>, flagged: bool, environ: &Environ) -> Option<Source> {
     match file {
-        Some(file) if flagged => return Ok(Source::File(file.into())),
-        _ if environ.get(TOKEN_VARIABLE).is_some() => return Ok(Source::Environment),
-        Some(file) => return Ok(Source::File(file.into())),
+        Some(file) if flagged => return Some(Source::File(file.into())),
+        _ if environ.get(TOKEN_VARIABLE).is_some() => return Some(Source::Environment),
+        Some(file) => return Some(Source::File(file.into())),
         None => {}
     }
-    if let Some(directory) = environ.filled("CREDENTIALS_DIRECTORY") {
-        let credential = Path::new(directory).join(CREDENTIAL);
-        if credential.exists() {
-            return Ok(Source::Credential(credential));
-        }
-    }
+    let directory = environ.filled("CREDENTIALS_DIRECTORY")?;
+    let credential = Path::new(directory).join(CREDENTIAL);
+    credential
+        .exists()
+        .then_some(Source::Credential(credential))
+}
+
+/// Says where the token is kept that is made where nobody chose one.
+pub(super) fn generated(state_dir: Option<&Path>, environ: &Environ) -> Result<Source, Error> {
     let directory = match state_dir {
         Some(directory) => directory.to_owned(),
         None => default_state_dir(environ).ok_or(Error::NoStateDir)?,
@@ -184,14 +191,14 @@ pub fn obtain(source: &Source, environ: &Environ) -> Result<Found, Error> {
     clippy::disallowed_methods,
     reason = "a token is no id: no test may know it beforehand"
 )]
-fn generate() -> String {
+pub(super) fn generate() -> Secret {
     let half = || uuid::Uuid::new_v4().simple();
-    format!("{}{}", half(), half())
+    Secret::new(format!("{}{}", half(), half())).expect("hexadecimal digits fit")
 }
 
 /// Keeps a new token. The file appears with its whole content or not at all; if another daemon was
 /// first, its file stays and the answer is `false`.
-fn keep(path: &Path, token: &str) -> Result<bool, Error> {
+fn keep(path: &Path, token: &Secret) -> Result<bool, Error> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::DirBuilder::new()
         .recursive(true)
@@ -200,7 +207,7 @@ fn keep(path: &Path, token: &str) -> Result<bool, Error> {
         .map_err(at(directory))?;
     // A temporary file is made for this user alone, whatever the umask says.
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(at(directory))?;
-    file.write_all(token.as_bytes())
+    file.write_all(token.expose().as_bytes())
         .and_then(|()| file.write_all(b"\n"))
         .and_then(|()| file.as_file().sync_all())
         .map_err(at(path))?;

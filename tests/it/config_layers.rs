@@ -46,7 +46,7 @@ impl Maker {
         self
     }
 
-    fn flag(mut self, flag: &'static str, key: &[&str], value: &str) -> Self {
+    pub(crate) fn flag(mut self, flag: &'static str, key: &[&str], value: &str) -> Self {
         self.inputs.flags.set(flag, key, Some(value));
         self
     }

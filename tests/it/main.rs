@@ -28,3 +28,4 @@ mod stream_shapes;
 mod stream_transcripts;
 mod stream_translation;
 mod stream_wishes;
+mod tokens;

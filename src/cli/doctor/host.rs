@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, net::TcpListener};
 use super::{Findings, Level};
 use crate::{
     cli::exit,
-    config::{Inputs, Settings, token},
+    config::{Inputs, Settings, token, tokens},
 };
 
 /// Looks at the address, the token and the folders.
@@ -21,7 +21,7 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Finding
     };
     findings.add(level, "address", says);
 
-    let (level, says) = token(settings.token.as_ref(), inputs);
+    let (level, says) = token(settings, inputs);
     findings.add(level, "token", says);
 
     let folders: BTreeSet<_> = settings
@@ -40,8 +40,12 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Finding
 }
 
 /// Reads the token, but makes none.
-fn token(source: Option<&token::Source>, inputs: &Inputs) -> (Level, String) {
-    let Some(source) = source else {
+fn token(settings: &Settings, inputs: &Inputs) -> (Level, String) {
+    let named = &settings.tokens;
+    let Some(source) = &settings.token else {
+        if !named.is_empty() {
+            return (Level::Ok, format!("of {}", tokens::names(named)));
+        }
         let why = "none is asked for: whoever reaches the port drives the agents";
         return (Level::Warn, why.into());
     };
@@ -51,7 +55,12 @@ fn token(source: Option<&token::Source>, inputs: &Inputs) -> (Level, String) {
         let path = path.display();
         return (Level::Ok, format!("the first start will make {path}"));
     }
-    match token::obtain(source, &inputs.environ) {
+    let found = token::obtain(source, &inputs.environ);
+    match found.and_then(|found| tokens::access(Some(&found), named)) {
+        Ok(_) if !named.is_empty() => (
+            Level::Ok,
+            format!("{source}, and of {}", tokens::names(named)),
+        ),
         Ok(_) => (Level::Ok, source.to_string()),
         Err(error) => (Level::Fail, exit::failure(&error.into())),
     }

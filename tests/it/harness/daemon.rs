@@ -11,10 +11,12 @@ use std::{
 
 use agui_serve::{
     cores::{Core, Cores, Definition},
-    deps::{Agent, AgentName, Deps, Settings, StopReason, TurnError, TurnIo, TurnRequest},
+    deps::{
+        Agent, AgentName, Deps, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest,
+    },
     engine::{self, Runtime},
     env::Env,
-    http::{self, Access, Listener, Secret},
+    http::{self, Access, Digest, Listener, Secret, Tokens},
 };
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
@@ -156,6 +158,16 @@ impl Builder {
     /// Changes the engine's settings.
     pub(crate) fn engine(mut self, change: impl FnOnce(&mut engine::Options)) -> Self {
         change(&mut self.engine);
+        self
+    }
+
+    /// Lets in whoever has one of these tokens, each under its name.
+    pub(crate) fn tokens(mut self, known: &[(&str, &str)]) -> Self {
+        let known = known.iter().map(|(name, token)| {
+            let token = Secret::new(*token).unwrap();
+            (Principal::new(name).unwrap(), Digest::of(&token))
+        });
+        self.access = Access::Tokens(Tokens::new(known).unwrap());
         self
     }
 
