@@ -60,17 +60,37 @@ pub enum ServeError {
     Broken,
 }
 
-impl Listener {
-    pub(super) fn start(
-        runtime: &Runtime,
-        options: Options,
-        access: Access,
-    ) -> Result<Self, BindError> {
+/// An address that is bound, and on which nobody is answered yet, see [`Runtime::listen_on`].
+#[derive(Debug)]
+pub struct Bound {
+    socket: std::net::TcpListener,
+    addr: SocketAddr,
+}
+
+impl Bound {
+    /// Binds the address of these options. A port that is taken is an error at once.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or others could reach it in a way that the options do not allow.
+    pub fn new(options: &Options) -> Result<Self, BindError> {
         let addr = options.addr;
         if !addr.ip().is_loopback() && !options.allow_insecure_bind {
             return Err(BindError::Insecure(addr));
         }
-        let (socket, addr) = bind(addr).map_err(|source| BindError::Io { addr, source })?;
+        bind(addr).map_err(|source| BindError::Io { addr, source })
+    }
+}
+
+impl Listener {
+    pub(super) fn start(
+        bound: Bound,
+        runtime: &Runtime,
+        options: Options,
+        access: Access,
+    ) -> Result<Self, BindError> {
+        let Bound { socket, addr } = bound;
+        let socket =
+            TcpListener::from_std(socket).map_err(|source| BindError::Io { addr, source })?;
         Ok(Self::over(socket, addr, runtime, options, access))
     }
 
@@ -158,11 +178,11 @@ impl Listener {
     }
 }
 
-fn bind(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+fn bind(addr: SocketAddr) -> io::Result<Bound> {
     let socket = std::net::TcpListener::bind(addr)?;
     socket.set_nonblocking(true)?;
     let addr = socket.local_addr()?;
-    Ok((TcpListener::from_std(socket)?, addr))
+    Ok(Bound { socket, addr })
 }
 
 /// The URL of a path at an address. What stands for every address of a machine is no place to call.
@@ -254,8 +274,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn r22_a_socket_that_breaks_is_a_failure_that_says_why() {
-        let (socket, addr) = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let socket = socket.into_std().unwrap();
+        let Bound { socket, addr } = bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let same = socket.try_clone().unwrap();
         let socket = TcpListener::from_std(socket).unwrap();
         let listener = Listener::over(socket, addr, &idle(), Options::default(), Access::Anyone);

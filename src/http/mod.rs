@@ -39,7 +39,7 @@ mod tokens;
 pub use auth::Access;
 pub use cors::{BadOrigin, Origin};
 pub use host::{BadHostName, HostName};
-pub use listener::{BindError, Listener, ServeError};
+pub use listener::{BindError, Bound, Listener, ServeError};
 pub use options::{Options, ServiceOptions};
 pub use path::{BadPath, BasePath};
 pub use reply::ReplyBody;

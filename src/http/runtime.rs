@@ -1,6 +1,6 @@
 //! What a runtime offers over HTTP: its routes as a service, and a listener of its own for them.
 
-use super::{Access, BindError, Listener, Options, Service, ServiceOptions};
+use super::{Access, BindError, Bound, Listener, Options, Service, ServiceOptions};
 use crate::engine::Runtime;
 
 impl Runtime {
@@ -19,6 +19,23 @@ impl Runtime {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn listen(&self, options: Options, access: Access) -> Result<Listener, BindError> {
-        Listener::start(self, options, access)
+        self.listen_on(Bound::new(&options)?, options, access)
+    }
+
+    /// The same on an address that was bound before there was a runtime, so that a port that is taken is known
+    /// before anything else is begun.
+    ///
+    /// # Errors
+    /// The socket cannot be waited on.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn listen_on(
+        &self,
+        bound: Bound,
+        options: Options,
+        access: Access,
+    ) -> Result<Listener, BindError> {
+        Listener::start(bound, self, options, access)
     }
 }
