@@ -1,7 +1,8 @@
 -- Threads, their runs and their transcripts. Times are milliseconds since the Unix epoch.
 
 CREATE TABLE agui_threads (
-    id         INTEGER PRIMARY KEY,
+    -- Never given twice, so that a place in a list of threads means one thread.
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
     principal  TEXT    NOT NULL,
     agent      TEXT    NOT NULL,
     thread     TEXT    NOT NULL,
@@ -12,14 +13,22 @@ CREATE TABLE agui_threads (
     title      TEXT,
     -- Whether something of the transcript had to be left out.
     is_partial INTEGER NOT NULL DEFAULT 0,
+    -- How many bytes the bodies of the transcript have together.
+    bytes      INTEGER NOT NULL DEFAULT 0,
     created_ms INTEGER NOT NULL,
     updated_ms INTEGER NOT NULL,
     UNIQUE (principal, agent, thread)
 ) STRICT;
 
-CREATE INDEX agui_threads_by_time ON agui_threads (principal, agent, updated_ms, id);
+-- For lists of one principal's threads with one agent.
+CREATE INDEX agui_threads_by_owner ON agui_threads (principal, agent, updated_ms, id);
+
+-- For finding those that nothing was written to for the longest time.
+CREATE INDEX agui_threads_by_age ON agui_threads (updated_ms, id);
 
 CREATE TABLE agui_runs (
+    -- The order in which runs were started.
+    seq        INTEGER PRIMARY KEY,
     thread     INTEGER NOT NULL REFERENCES agui_threads (id) ON DELETE CASCADE,
     run        TEXT    NOT NULL,
     -- running, success, cancelled or failed.
@@ -29,18 +38,21 @@ CREATE TABLE agui_runs (
     message    TEXT,
     started_ms INTEGER NOT NULL,
     ended_ms   INTEGER,
-    PRIMARY KEY (thread, run)
-) STRICT, WITHOUT ROWID;
+    UNIQUE (thread, run)
+) STRICT;
+
+CREATE INDEX agui_runs_in_order ON agui_runs (thread, seq);
 
 CREATE TABLE agui_messages (
+    -- The order of the transcript; it has gaps.
+    place    INTEGER PRIMARY KEY,
     thread   INTEGER NOT NULL REFERENCES agui_threads (id) ON DELETE CASCADE,
-    -- The place in the transcript: it grows, and has gaps.
-    place    INTEGER NOT NULL,
     message  TEXT    NOT NULL,
     -- The message that stood before this one in the history that brought it.
     after    TEXT,
     -- The message as AG-UI has it, in JSON.
     body     TEXT    NOT NULL,
-    PRIMARY KEY (thread, place),
     UNIQUE (thread, message)
-) STRICT, WITHOUT ROWID;
+) STRICT;
+
+CREATE INDEX agui_messages_in_order ON agui_messages (thread, place);

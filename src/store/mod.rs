@@ -1,21 +1,42 @@
 //! What outlives a run: which session a thread is bound to, its runs and how they ended, its transcript.
 //!
-//! SQLite, in a file or in memory, behind a thread of its own (`worker`): callers wait for an answer, never for
+//! `SQLite`, in a file or in memory, behind a thread of its own (`worker`): callers wait for an answer, never for
 //! a lock. Nothing here fails for a caller. What cannot be written to the file is kept in memory instead, said
-//! once in the log, and written when the file takes it again; so a run never fails because of a disk.
+//! once in the log, and written when the file takes it again (`tiers`, `mend`); so a run never fails because of a disk.
+//! What can be wrong with a file before it is used is found when it is opened (`open`), and refused then.
 //!
-//! `rusqlite` was chosen over `sqlx`: there is one connection, and no query needs checking against a server.
+//! `rusqlite` was chosen over `sqlx`: there is one connection in one thread, and neither a pool nor queries that are checked
+//! against a server while compiling are of use to it. `redb` was weighed, which is Rust alone: but then lists, bounds and migrations
+//! would be code of ours, and nobody could look into the file with a tool that everybody has.
 
+mod asked;
+mod error;
+mod header;
+mod lock;
+mod mend;
+mod open;
+mod probe;
 mod record;
 mod schema;
-mod sql;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tiers;
 mod worker;
+mod written;
 
 use std::{path::PathBuf, time::Duration};
 
+pub use error::Error;
+pub use probe::{Probe, probe};
 pub use record::{Begin, Key, Line, Outcome, Page, Place, Run, Summary, Thread, Transcript};
 
-use self::worker::Worker;
+use self::{
+    tables::{Beginning, Found},
+    tiers::Tiers,
+    worker::Worker,
+    written::Written,
+};
 use crate::{
     env::Env,
     protocol::{Message, RunId},
@@ -26,13 +47,15 @@ use crate::{
 pub struct Options {
     /// The database file; `None` keeps all in memory.
     pub path: Option<PathBuf>,
+    /// Whether the folder of the file is made, for this user alone, if it is not there.
+    pub make_folder: bool,
     /// How long to wait for another daemon to let go of the file.
     pub wait: Duration,
     /// How many threads are kept; the one that was written to longest ago goes first.
     pub max_threads: usize,
     /// How long a thread is kept that nothing is written to; `None`: for ever.
     pub max_age: Option<Duration>,
-    /// How many bytes of one transcript are kept.
+    /// How many bytes of one transcript are kept, as JSON.
     pub transcript_bytes: usize,
 }
 
@@ -40,25 +63,13 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             path: None,
+            make_folder: false,
             wait: Duration::from_secs(10),
             max_threads: 10_000,
             max_age: None,
             transcript_bytes: 8 * 1024 * 1024,
         }
     }
-}
-
-/// Why a store cannot be opened. Nothing in the file was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The database refuses.
-    #[error("open the database {path}")]
-    Database {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: rusqlite::Error,
-    },
 }
 
 /// The threads that are kept. Cheap to clone.
@@ -71,9 +82,7 @@ impl Store {
     /// # Errors
     /// The file cannot be used.
     pub fn open(options: Options, env: Env) -> Result<Self, Error> {
-        let path = options.path.clone().unwrap_or_default();
-        let db = sql::Db::open(options, env).map_err(|source| Error::Database { path, source })?;
-        Ok(Self(Worker::start(db)))
+        Ok(Self(Worker::start(Tiers::open(options, env)?)))
     }
 
     /// A store that is gone with the process.
@@ -84,12 +93,15 @@ impl Store {
     /// What is kept of a thread, and of one of its runs.
     pub async fn look(&self, key: &Key, run: Option<&RunId>) -> (Option<Thread>, Option<Run>) {
         let (key, run) = (key.clone(), run.cloned());
-        self.0.call(move |db| db.look(&key, run.as_ref())).await
+        let look = move |db: &mut Tiers| db.look(&key, run.as_ref());
+        let (found, asked) = self.0.call(look).await;
+        (found.map(Found::read), asked)
     }
 
-    /// Notes that a run begins, and makes the thread if there is none.
+    /// Notes that a run begins, and makes the thread if there is none. A session of another folder than this
+    /// run's is no longer bound. Of the runs that have ended the last thousand are remembered.
     pub async fn begin(&self, key: &Key, begin: Begin) {
-        let key = key.clone();
+        let (key, begin) = (key.clone(), Beginning::from(begin));
         self.0.call(move |db| db.begin(&key, &begin)).await;
     }
 
@@ -105,16 +117,17 @@ impl Store {
         self.0.call(move |db| db.entitle(&key, &title)).await;
     }
 
-    /// Adds messages to a transcript; one that is there already is replaced in its place.
+    /// Adds messages to a transcript; one that is there already is replaced in its place. Of a transcript that grows too
+    /// long the oldest messages go, and it is partial until it is filled again.
     pub async fn add(&self, key: &Key, messages: Vec<Message>) {
-        let key = key.clone();
-        self.0.call(move |db| db.add(&key, &messages)).await;
+        let (key, lines) = (key.clone(), written(messages));
+        self.0.call(move |db| db.add(&key, &lines)).await;
     }
 
     /// Puts a whole transcript in the place of one that is not.
     pub async fn refill(&self, key: &Key, messages: Vec<Message>) {
-        let key = key.clone();
-        self.0.call(move |db| db.refill(&key, &messages)).await;
+        let (key, lines) = (key.clone(), written(messages));
+        self.0.call(move |db| db.refill(&key, &lines)).await;
     }
 
     /// Notes how a run ended.
@@ -144,13 +157,20 @@ impl Store {
     }
 
     /// Forgets threads that are too old or too many, but none of `live`. Answers with those that went, and the
-    /// sessions that they were bound to.
+    /// sessions that they were bound to. Nothing else holds the number of threads down, so this is to be asked for now
+    /// and then.
     pub async fn sweep(&self, live: Vec<Key>) -> Vec<(Key, Option<String>)> {
         self.0.call(move |db| db.sweep(&live)).await
     }
 
-    /// Writes what is not yet written and lets go of the file.
+    /// Writes what is not yet written and lets go of the file. Whatever is asked for later is answered as if there
+    /// were nothing.
     pub async fn close(&self) {
         self.0.close().await;
     }
+}
+
+fn written(messages: Vec<Message>) -> Vec<Written> {
+    let lines = messages.into_iter().map(Line::from);
+    lines.map(|line| Written::from(&line)).collect()
 }

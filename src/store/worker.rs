@@ -1,64 +1,91 @@
 //! The thread that has the database: it does one thing after the other, in the order in which it is asked.
 
-use std::{sync::Arc, thread};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+};
 
-use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
-use super::sql::Db;
+use super::tiers::Tiers;
 
 /// How many callers wait before the next one waits for its turn to wait.
 const CAPACITY: usize = 1024;
 
-type Job = Box<dyn FnOnce(&mut Db) + Send>;
+enum Job {
+    Do(Box<dyn FnOnce(&mut Tiers) + Send>),
+    /// What was asked for before is still done, nothing after it.
+    Close,
+}
 
 /// The caller's end.
 #[derive(Clone)]
 pub(super) struct Worker {
     jobs: mpsc::Sender<Job>,
-    thread: Arc<Mutex<Option<thread::JoinHandle<()>>>>,
+    /// Fires when the thread has let go of the database.
+    gone: CancellationToken,
 }
 
-impl std::fmt::Debug for Worker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Worker")
     }
 }
 
 impl Worker {
-    pub(super) fn start(mut db: Db) -> Self {
-        let (jobs, mut inbox) = mpsc::channel::<Job>(CAPACITY);
-        let thread = thread::Builder::new()
+    /// Gives the database to a thread of its own. It lets go of it when told to, or once nobody can ask it for
+    /// anything any more.
+    pub(super) fn start(tiers: Tiers) -> Self {
+        let (jobs, inbox) = mpsc::channel(CAPACITY);
+        let gone = CancellationToken::new();
+        let last = gone.clone().drop_guard();
+        thread::Builder::new()
             .name("store".into())
             .spawn(move || {
-                while let Some(job) = inbox.blocking_recv() {
-                    job(&mut db);
-                }
+                work(tiers, inbox);
+                drop(last);
             })
             .expect("the system can start a thread");
-        Self {
-            jobs,
-            thread: Arc::new(Mutex::new(Some(thread))),
-        }
+        Self { jobs, gone }
     }
 
-    /// Does something with the database. What was begun is done even if nobody waits for it.
+    /// Does something with the database. What was begun is done even if nobody waits for it. Answers with the
+    /// default once the store is closed, or if the job breaks.
     pub(super) async fn call<T: Default + Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Db) -> T + Send + 'static,
+        job: impl FnOnce(&mut Tiers) -> T + Send + 'static,
     ) -> T {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(move |db: &mut Db| {
-            let _ = answer.send(job(db));
-        });
+        let job = Job::Do(Box::new(move |tiers| {
+            let _ = answer.send(job(tiers));
+        }));
         if self.jobs.send(job).await.is_err() {
             return T::default();
         }
         answered.await.unwrap_or_default()
     }
 
+    /// Lets all be done that was asked for, and the database be closed.
     pub(super) async fn close(&self) {
-        let _ = self.thread.lock().take();
-        self.call(|_| ()).await;
+        let _ = self.jobs.send(Job::Close).await;
+        self.gone.cancelled().await;
     }
+}
+
+fn work(mut tiers: Tiers, mut inbox: mpsc::Receiver<Job>) {
+    while let Some(job) = inbox.blocking_recv() {
+        match job {
+            Job::Close => inbox.close(),
+            Job::Do(job) => {
+                // A transaction that is under way is rolled back on the way out.
+                if catch_unwind(AssertUnwindSafe(|| job(&mut tiers))).is_err() {
+                    warn!("the store panicked; it goes on");
+                }
+            }
+        }
+    }
+    tiers.close();
 }

@@ -1,0 +1,127 @@
+//! What is asked of a store in its tests, in few words.
+
+mod bounds;
+mod failing;
+mod opening;
+mod property;
+mod worker;
+
+use std::{path::Path, time::Duration};
+
+use super::{
+    Begin, Key, Line, Options, Outcome, Page, Run, Thread,
+    tables::{Beginning, Found},
+    tiers::Tiers,
+    written,
+};
+use crate::{
+    env::Env,
+    protocol::{Content, Message, MessageBody, MessageId, RunId, ThreadId},
+};
+
+/// Noon of some day.
+const NOON: i64 = 1_700_000_000_000;
+
+fn key(thread: &str) -> Key {
+    Key {
+        principal: "ann".into(),
+        agent: "coder".into(),
+        thread: ThreadId::new(thread).unwrap(),
+    }
+}
+
+fn run(id: &str) -> RunId {
+    RunId::new(id).unwrap()
+}
+
+fn message(id: &str, text: &str) -> Message {
+    Message {
+        id: MessageId::new(id).unwrap(),
+        body: MessageBody::User {
+            content: Content::Text(text.into()),
+            name: None,
+        },
+        encrypted_value: None,
+        metadata: None,
+        subagent_run_id: None,
+    }
+}
+
+/// A run that says these things.
+fn says(id: &str, messages: &[Message]) -> Begin {
+    Begin {
+        run: run(id),
+        workdir: None,
+        title: None,
+        keep: None,
+        lines: messages.iter().cloned().map(Line::from).collect(),
+    }
+}
+
+fn options(path: &Path) -> Options {
+    Options {
+        path: Some(path.into()),
+        wait: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+/// The databases without their thread, trying a file that failed again at once.
+fn tiers(options: Options) -> Tiers {
+    let mut tiers = Tiers::open(options, Env::fixed(NOON)).unwrap();
+    tiers.retry = Duration::ZERO;
+    tiers
+}
+
+fn in_memory() -> Tiers {
+    tiers(Options::default())
+}
+
+impl Tiers {
+    /// Notes that a run begins, at a time.
+    fn begin_at(&mut self, now_ms: i64, thread: &str, begin: Begin) {
+        self.env = Env::fixed(now_ms);
+        self.begin(&key(thread), &Beginning::from(begin));
+    }
+
+    fn adds(&mut self, thread: &str, messages: Vec<Message>) {
+        self.add(&key(thread), &written(messages));
+    }
+
+    fn sees(&mut self, thread: &str) -> Option<Thread> {
+        self.look(&key(thread), None).0.map(Found::read)
+    }
+
+    /// The ids of a transcript; none if there is no such thread.
+    fn ids(&mut self, thread: &str) -> Vec<String> {
+        let thread = self.sees(thread);
+        let lines = thread.map(|thread| thread.transcript.lines);
+        let ids = lines.unwrap_or_default().into_iter();
+        ids.map(|line| line.message.id.to_string()).collect()
+    }
+
+    fn file(&self) -> &rusqlite::Connection {
+        &self.file.as_ref().unwrap().connection
+    }
+}
+
+fn names(page: &Page) -> Vec<&str> {
+    let threads = page.threads.iter();
+    threads.map(|summary| summary.thread.as_str()).collect()
+}
+
+/// A text that is so many bytes long.
+fn long(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+/// A run that has ended, at the time at which it began.
+fn ended(id: &str, outcome: Outcome, now_ms: i64) -> Run {
+    let is_running = outcome == Outcome::Running;
+    Run {
+        id: run(id),
+        outcome,
+        started_ms: now_ms,
+        ended_ms: (!is_running).then_some(now_ms),
+    }
+}

@@ -1,0 +1,334 @@
+//! Whatever is done to a store, and whether or not its file takes it, it answers as a few maps would.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use proptest::{collection::vec, option, prelude::*};
+
+use super::*;
+use crate::store::Transcript;
+
+/// How many bytes of a transcript are kept: room for about five messages.
+const MOST: usize = 300;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Begin {
+        thread: u8,
+        run: u8,
+        workdir: bool,
+        title: Option<u8>,
+        keep: Option<usize>,
+        said: Vec<(u8, u8)>,
+    },
+    Bind(u8, u8),
+    Entitle(u8, u8),
+    Add(u8, Vec<(u8, u8)>),
+    Refill(u8, Vec<(u8, u8)>),
+    End(u8, u8, Ending),
+    Forget(u8),
+    /// Only these are live.
+    Sweep(Vec<u8>),
+    /// The file fails from now on, or no longer.
+    Fail(bool),
+    Restart,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Success,
+    Cancelled,
+    Failed,
+}
+
+impl From<Ending> for Outcome {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Success => Self::Success,
+            Ending::Cancelled => Self::Cancelled,
+            Ending::Failed => Self::Failed {
+                code: "internal".into(),
+                message: "it broke".into(),
+            },
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let thread = || 0..4u8;
+    let said = || vec((0..9u8, 0..9u8), 0..4);
+    let begin = (
+        thread(),
+        0..5u8,
+        prop::bool::weighted(0.8),
+        option::of(0..3u8),
+        option::weighted(0.3, 0..4usize),
+        said(),
+    );
+    let begin = begin.prop_map(|(thread, run, workdir, title, keep, said)| Step::Begin {
+        thread,
+        run,
+        workdir,
+        title,
+        keep,
+        said,
+    });
+    let ending = prop_oneof![
+        Just(Ending::Success),
+        Just(Ending::Cancelled),
+        Just(Ending::Failed)
+    ];
+    let step = prop_oneof![
+        6 => begin,
+        2 => (thread(), 0..3u8).prop_map(|(thread, id)| Step::Bind(thread, id)),
+        1 => (thread(), 0..3u8).prop_map(|(thread, id)| Step::Entitle(thread, id)),
+        4 => (thread(), said()).prop_map(|(thread, said)| Step::Add(thread, said)),
+        1 => (thread(), said()).prop_map(|(thread, said)| Step::Refill(thread, said)),
+        3 => (thread(), 0..5u8, ending).prop_map(|(thread, id, end)| Step::End(thread, id, end)),
+        1 => thread().prop_map(Step::Forget),
+        1 => vec(thread(), 0..2).prop_map(Step::Sweep),
+        3 => any::<bool>().prop_map(Step::Fail),
+        1 => Just(Step::Restart),
+    ];
+    vec(step, 1..60)
+}
+
+fn messages(said: &[(u8, u8)]) -> Vec<Message> {
+    let text = |times: u8| "ab".repeat(usize::from(times));
+    let message = |(id, times): &(u8, u8)| message(&format!("m{id}"), &text(*times));
+    said.iter().map(message).collect()
+}
+
+/// What is known of a thread, in a few words.
+#[derive(Debug, Default)]
+struct Model {
+    threads: BTreeMap<String, (Thread, Vec<Run>)>,
+}
+
+impl Model {
+    fn put(thread: &mut Thread, said: &[(u8, u8)]) {
+        let Transcript { lines, is_partial } = &mut thread.transcript;
+        for message in messages(said) {
+            match lines.iter_mut().find(|line| line.message.id == message.id) {
+                Some(line) => line.message = message,
+                None => lines.push(message.into()),
+            }
+        }
+        let bytes = |lines: &[Line]| -> usize {
+            let bodies = lines.iter();
+            bodies
+                .map(|line| serde_json::to_string(&line.message).unwrap().len())
+                .sum()
+        };
+        while bytes(lines) > MOST {
+            lines.remove(0);
+            *is_partial = true;
+        }
+    }
+
+    fn step(&mut self, step: &Step, now: i64) {
+        let name = |thread: &u8| format!("t{thread}");
+        match step {
+            Step::Begin {
+                thread,
+                run: id,
+                workdir,
+                title,
+                keep,
+                said,
+            } => {
+                let workdir = workdir.then(|| "/one".to_owned());
+                let entry = self.threads.entry(name(thread));
+                let (thread, runs) = entry.or_insert_with(|| {
+                    let thread = Thread {
+                        session: None,
+                        workdir: None,
+                        title: None,
+                        created_ms: now,
+                        updated_ms: now,
+                        transcript: Transcript::default(),
+                        last_run: None,
+                    };
+                    (thread, Vec::new())
+                });
+                if thread.workdir != workdir {
+                    thread.session = None;
+                }
+                thread.workdir = workdir;
+                thread.title = thread
+                    .title
+                    .take()
+                    .or(title.map(|id| format!("title {id}")));
+                thread.updated_ms = now;
+                thread.transcript.lines.truncate(keep.unwrap_or(usize::MAX));
+                Self::put(thread, said);
+                runs.retain(|run| run.id.as_str() != format!("r{id}"));
+                runs.push(ended(&format!("r{id}"), Outcome::Running, now));
+            }
+            Step::Bind(thread, id) => {
+                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                    thread.session = Some(format!("s{id}"));
+                }
+            }
+            Step::Entitle(thread, id) => {
+                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                    thread.title = Some(format!("title {id}"));
+                }
+            }
+            Step::Add(thread, said) => {
+                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                    Self::put(thread, said);
+                    thread.updated_ms = now;
+                }
+            }
+            Step::Refill(thread, said) => {
+                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                    thread.transcript = Transcript::default();
+                    Self::put(thread, said);
+                }
+            }
+            Step::End(thread, id, ending) => {
+                if let Some((thread, runs)) = self.threads.get_mut(&name(thread)) {
+                    thread.updated_ms = now;
+                    let id = format!("r{id}");
+                    if let Some(run) = runs.iter_mut().find(|run| run.id.as_str() == id) {
+                        run.outcome = (*ending).into();
+                        run.ended_ms = Some(now);
+                    }
+                }
+            }
+            Step::Forget(thread) => {
+                self.threads.remove(&name(thread));
+            }
+            Step::Sweep(_) | Step::Fail(_) | Step::Restart => {}
+        }
+    }
+
+    fn sees(&self, thread: &str) -> Option<Thread> {
+        let (thread, runs) = self.threads.get(thread)?;
+        Some(Thread {
+            last_run: runs.last().cloned(),
+            ..thread.clone()
+        })
+    }
+
+    fn newest_first(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.threads.iter().collect();
+        names.sort_by_key(|(_, (thread, _))| Reverse(thread.updated_ms));
+        names.into_iter().map(|(name, _)| name.clone()).collect()
+    }
+}
+
+impl Tiers {
+    fn take_step(&mut self, step: &Step) {
+        let of = |thread: &u8| key(&format!("t{thread}"));
+        match step {
+            Step::Begin {
+                thread,
+                run: id,
+                workdir,
+                title,
+                keep,
+                said,
+            } => {
+                let begin = Begin {
+                    workdir: workdir.then(|| "/one".into()),
+                    title: title.map(|id| format!("title {id}")),
+                    keep: *keep,
+                    ..says(&format!("r{id}"), &messages(said))
+                };
+                self.begin(&of(thread), &Beginning::from(begin));
+            }
+            Step::Bind(thread, id) => self.bind(&of(thread), &format!("s{id}")),
+            Step::Entitle(thread, id) => self.entitle(&of(thread), &format!("title {id}")),
+            Step::Add(thread, said) => self.add(&of(thread), &written(messages(said))),
+            Step::Refill(thread, said) => self.refill(&of(thread), &written(messages(said))),
+            Step::End(thread, id, ending) => {
+                self.end(&of(thread), &run(&format!("r{id}")), &(*ending).into());
+            }
+            Step::Forget(thread) => drop(self.forget(&of(thread))),
+            Step::Fail(is_on) => {
+                let file = self.file();
+                file.pragma_update(None, "query_only", is_on).unwrap();
+            }
+            Step::Sweep(_) | Step::Restart => {}
+        }
+    }
+}
+
+/// A sweep takes the oldest that are not live, so many as are too many, and the model follows it: which of two
+/// places a thread is in while the file fails decides how many there are too many, and is not the model's business.
+fn sweep(store: &mut Tiers, model: &mut Model, live: &[u8], is_failing: bool) {
+    let live: Vec<_> = live.iter().map(|thread| format!("t{thread}")).collect();
+    let keys: Vec<_> = live.iter().map(|name| key(name)).collect();
+    let mut expected = model.newest_first();
+    expected.reverse();
+    let too_many = expected.len().saturating_sub(store.options.max_threads);
+    expected.retain(|name| !live.contains(name));
+    expected.truncate(too_many);
+    let mut gone = BTreeSet::new();
+    for (key, session) in store.sweep(&keys) {
+        let (thread, _) = model.threads.remove(key.thread.as_str()).unwrap();
+        assert_eq!(session, thread.session);
+        assert!(!live.contains(&key.thread.to_string()));
+        gone.insert(key.thread.to_string());
+    }
+    if !is_failing {
+        assert_eq!(gone, expected.into_iter().collect());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #[test]
+    fn r47_a_store_answers_the_same_whether_its_file_fails_or_not(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            max_threads: 3,
+            transcript_bytes: MOST,
+            ..options(&folder.path().join("threads.db"))
+        };
+        let (mut store, mut model) = (tiers(options.clone()), Model::default());
+        let mut is_failing = false;
+        for (step, now) in steps.iter().chain([&Step::Fail(false), &Step::Restart]).zip(NOON..) {
+            store.env = Env::fixed(now);
+            match step {
+                Step::Restart => {
+                    store.take_step(&Step::Fail(false));
+                    is_failing = false;
+                    store.close();
+                    store = tiers(options.clone());
+                }
+                Step::Sweep(live) => sweep(&mut store, &mut model, live, is_failing),
+                step => {
+                    store.take_step(step);
+                    model.step(step, now);
+                    if let Step::Fail(is_on) = step {
+                        is_failing = *is_on;
+                    }
+                }
+            }
+            for thread in 0..4 {
+                let name = format!("t{thread}");
+                prop_assert_eq!(store.sees(&name), model.sees(&name), "{} after {:?}", name, step);
+            }
+            for number in 0..5 {
+                let id = run(&format!("r{number}"));
+                let (_, known) = store.look(&key("t0"), Some(&id));
+                let runs = model.threads.get("t0").map(|(_, runs)| runs.iter());
+                let expected = runs.and_then(|mut runs| runs.find(|run| run.id == id));
+                prop_assert_eq!(known.as_ref(), expected);
+            }
+            let (mut listed, mut from) = (Vec::new(), None);
+            loop {
+                let page = store.list("ann", "coder", from, 2);
+                listed.extend(names(&page).into_iter().map(ToOwned::to_owned));
+                from = page.next;
+                if from.is_none() { break }
+            }
+            prop_assert_eq!(listed, model.newest_first());
+        }
+    }
+}
