@@ -3,6 +3,7 @@
 use std::{
     fs,
     net::{Ipv4Addr, SocketAddr},
+    path::Path,
     process::Stdio,
     time::Duration,
 };
@@ -41,10 +42,12 @@ pub(crate) struct Figures {
 pub(crate) async fn measure() -> anyhow::Result<Figures> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
-        let (_child, _, took) = start().await?;
+        let state = tempfile::tempdir()?;
+        let (_child, _, took) = start(state.path()).await?;
         starts.push(took);
     }
-    let (child, address, _) = start().await?;
+    let state = tempfile::tempdir()?;
+    let (child, address, _) = start(state.path()).await?;
     let idle = resident(&child).await?;
     exchange(address, &run(TOKEN, "short", "say hello"), |_| ()).await?;
     let after_run = resident(&child).await?;
@@ -58,8 +61,8 @@ pub(crate) async fn measure() -> anyhow::Result<Figures> {
     })
 }
 
-/// Starts the program on a free port and waits for its first answer.
-async fn start() -> anyhow::Result<(Child, SocketAddr, Duration)> {
+/// Starts the program on a free port, with a state directory of its own, and waits for its first answer.
+async fn start(state: &Path) -> anyhow::Result<(Child, SocketAddr, Duration)> {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = free.local_addr()?;
     drop(free);
@@ -67,6 +70,7 @@ async fn start() -> anyhow::Result<(Child, SocketAddr, Duration)> {
     let child = Command::new(env!("CARGO_BIN_EXE_agui-serve"))
         .args(["--port", &address.port().to_string()])
         .env("AGUI_TOKEN", TOKEN)
+        .env("AGUI_STATE_DIR", state)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

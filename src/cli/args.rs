@@ -31,7 +31,7 @@ AGUI_LIMITS__MAX_TURNS for max_turns in [limits]. The token itself is taken from
 never from the command line.
 
 Exit codes: 0 stopped as asked, 1 failed while serving, 2 wrong usage, 69 the address is taken or cannot
-be bound, 78 the configuration cannot be used.";
+be bound, or another daemon has the database, 78 the configuration or the database cannot be used.";
 
 /// The command line.
 #[derive(Debug, Parser)]

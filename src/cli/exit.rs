@@ -1,10 +1,10 @@
 //! How the program ends: the numbers of `sysexits.h` where there is one.
 
-use crate::{config, http, telemetry};
+use crate::{config, http, store, telemetry};
 
-/// The address is taken or cannot be bound (`EX_UNAVAILABLE`).
+/// The address is taken or cannot be bound, or the database is in use (`EX_UNAVAILABLE`).
 const UNAVAILABLE: u8 = 69;
-/// The configuration cannot be used (`EX_CONFIG`).
+/// The configuration cannot be used, or the database that it names (`EX_CONFIG`).
 const CONFIG: u8 = 78;
 /// Anything else.
 const FAILURE: u8 = 1;
@@ -20,6 +20,11 @@ pub fn code(error: &anyhow::Error) -> u8 {
         }
         if cause.is::<http::BindError>() {
             return UNAVAILABLE;
+        }
+        match cause.downcast_ref() {
+            Some(store::Error::InUse { .. } | store::Error::Locked { .. }) => return UNAVAILABLE,
+            Some(_) => return CONFIG,
+            None => {}
         }
     }
     FAILURE
@@ -52,6 +57,10 @@ mod tests {
         assert_eq!(code(&taken.into()), 69);
         assert_eq!(code(&token.into()), 78);
         assert_eq!(code(&config::token::Error::NoStateDir.into()), 78);
+        let path = || "threads.db".into();
+        let foreign = store::Error::Foreign { path: path() };
+        let locked = store::Error::Locked { path: path() };
+        assert_eq!((code(&foreign.into()), code(&locked.into())), (78, 69));
         assert_eq!(code(&anyhow::anyhow!("go on listening")), 1);
     }
 }

@@ -14,7 +14,10 @@ use crate::{
     cores::{self, Cores, Definition},
     engine::Runtime,
     env::Env,
-    lifecycle, telemetry,
+    http::Bound,
+    lifecycle,
+    store::Store,
+    telemetry,
 };
 
 /// Serves until asked to stop.
@@ -26,6 +29,8 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
             warn!(agent = %agent.name, mode, "in its mode the agent approves by itself: nobody is asked");
         }
     }
+    // Before anything is made: a port that is taken is an error and nothing else.
+    let bound = Bound::new(&settings.http)?;
     let token = settings
         .token
         .as_ref()
@@ -33,9 +38,11 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
         .transpose()?;
     let access = tokens::access(token.as_ref(), &settings.tokens)?;
 
+    // Waits for the daemon that has it.
+    let store = Store::open(settings.store, env.clone())?;
     let definitions = settings.agents.iter().map(definition).collect();
     let deps = Arc::new(Cores::new(definitions));
-    let runtime = Runtime::with_env(deps, settings.engine, env.clone());
+    let runtime = Runtime::with_store(deps, settings.engine, env.clone(), store);
 
     let workers = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -44,8 +51,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     workers.block_on(async {
         // A signal that comes while the screen is written is already ours.
         let stops = lifecycle::stops().context("listen for signals")?;
-        // Before anything is started or shown: a port that is taken is an error and nothing else.
-        let listener = runtime.listen(settings.http, access)?;
+        let listener = runtime.listen_on(bound, settings.http, access)?;
         let url = listener.url();
         let screen = Screen {
             url,

@@ -12,7 +12,7 @@ use super::{
 use crate::cores::acp;
 use crate::{
     deps::AgentName,
-    engine::{Busy, Linger, Policy},
+    engine::{Linger, Policy},
 };
 
 /// An agent to serve.
@@ -162,7 +162,7 @@ pub(super) fn policy(agent: &raw::Agent, defaults: &Defaults) -> Policy {
     let Deadline(silence_timeout) = agent.silence_timeout.unwrap_or(defaults.silence_timeout);
     let Span(stop_grace) = agent.stop_grace.unwrap_or(defaults.stop_grace);
     Policy {
-        busy: Busy::Reject,
+        busy: agent.busy.unwrap_or(defaults.busy).into(),
         linger: linger.map_or(Linger::Forever, Linger::For),
         turn_timeout,
         silence_timeout,

@@ -267,7 +267,7 @@ fn put(table: &mut Dict, key: &[String], value: Value) {
 
 /// Makes the paths of a layer absolute: they start where the layer stands, not where it is read.
 fn anchor(values: &mut Dict, base: &Path) {
-    for key in ["token_file", "state_dir"] {
+    for key in ["token_file", "state_dir", "database"] {
         anchor_one(values, key, base);
     }
     if let Some(Value::Dict(_, defaults)) = values.get_mut("defaults") {
@@ -290,7 +290,7 @@ fn anchor(values: &mut Dict, base: &Path) {
     }
 }
 
-/// An empty text stays, to be refused where it is read.
+/// An empty text stays: where it is read, it is refused or means that there is no such file.
 fn anchor_one(table: &mut Dict, key: &str, base: &Path) {
     if let Some(Value::String(_, text)) = table.get_mut(key)
         && !text.is_empty()

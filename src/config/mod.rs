@@ -9,6 +9,7 @@
 #[cfg(feature = "acp")]
 mod acp;
 mod agent;
+mod database;
 mod environ;
 mod layer;
 mod load;
@@ -34,6 +35,8 @@ pub use layer::{Flags, Place, Source};
 pub use load::{Command, Inputs, Loaded, Typed};
 pub use print::print;
 pub use settings::Settings;
+
+use self::database::state_dir;
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -31,6 +31,9 @@ pub(super) struct Raw {
     pub(super) tokens: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state_dir: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) database: Option<PathBuf>,
+    pub(super) store_wait: Span,
     pub(super) max_body: Size,
     pub(super) heartbeat: Span,
     pub(super) shutdown_grace: Span,
@@ -59,7 +62,12 @@ pub(super) struct Limits {
     pub(super) max_turns: usize,
     pub(super) run_bytes: Size,
     pub(super) total_bytes: Size,
+    pub(super) log_ttl: Span,
     pub(super) max_threads: usize,
+    pub(super) thread_ttl: Deadline,
+    pub(super) transcript_bytes: Size,
+    pub(super) max_waiting: usize,
+    pub(super) max_states: usize,
     pub(super) max_connections: usize,
 }
 
@@ -67,6 +75,7 @@ pub(super) struct Limits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Defaults {
+    pub(super) busy: Busy,
     pub(super) linger: Deadline,
     pub(super) turn_timeout: Deadline,
     pub(super) silence_timeout: Deadline,
@@ -91,6 +100,7 @@ pub(super) struct Agent {
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) pass_env: Words,
+    pub(super) busy: Option<Busy>,
     pub(super) linger: Option<Deadline>,
     pub(super) turn_timeout: Option<Deadline>,
     pub(super) silence_timeout: Option<Deadline>,
@@ -120,6 +130,28 @@ pub(super) enum Core {
     Acp,
 }
 
+/// What becomes of a run that is asked for while another is live on the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Busy {
+    /// It is refused.
+    Reject,
+    /// It waits for the other to end.
+    Queue,
+    /// The other one is stopped.
+    Replace,
+}
+
+impl From<Busy> for engine::Busy {
+    fn from(busy: Busy) -> Self {
+        match busy {
+            Busy::Reject => Self::Reject,
+            Busy::Queue => Self::Queue,
+            Busy::Replace => Self::Replace,
+        }
+    }
+}
+
 impl Default for Raw {
     fn default() -> Self {
         let http = http::Options::default();
@@ -134,6 +166,8 @@ impl Default for Raw {
             token_file: None,
             tokens: BTreeMap::new(),
             state_dir: None,
+            database: None,
+            store_wait: Span(store::Options::default().wait),
             max_body: Size(http.service.max_body),
             heartbeat: Span(http.service.heartbeat),
             shutdown_grace: Span(Duration::from_secs(5)),
@@ -157,11 +191,17 @@ impl Default for Log {
 impl Default for Limits {
     fn default() -> Self {
         let limits = engine::Limits::default();
+        let store = store::Options::default();
         Self {
             max_turns: limits.max_turns,
             run_bytes: Size(limits.run_bytes),
             total_bytes: Size(limits.total_bytes),
-            max_threads: store::Options::default().max_threads,
+            log_ttl: Span(limits.log_ttl),
+            max_threads: store.max_threads,
+            thread_ttl: Deadline(store.max_age),
+            transcript_bytes: Size(limits.transcript_bytes),
+            max_waiting: limits.max_waiting,
+            max_states: limits.max_states,
             max_connections: http::Options::default().max_connections,
         }
     }
@@ -171,6 +211,11 @@ impl Default for Defaults {
     fn default() -> Self {
         let policy = engine::Policy::default();
         Self {
+            busy: match policy.busy {
+                engine::Busy::Reject => Busy::Reject,
+                engine::Busy::Queue => Busy::Queue,
+                engine::Busy::Replace => Busy::Replace,
+            },
             linger: match policy.linger {
                 Linger::For(span) => Deadline(Some(span)),
                 Linger::Forever => Deadline(None),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Agent, Error, Source, agent,
+    Agent, Error, Source, agent, database,
     load::{Inputs, Loaded},
     log,
     raw::{self, Raw},
@@ -63,10 +63,7 @@ impl Settings {
             agents,
             token,
             tokens,
-            store: store::Options {
-                max_threads: raw.limits.max_threads,
-                ..store::Options::default()
-            },
+            store: database::options(loaded, inputs)?,
             shutdown_grace: raw.shutdown_grace.0,
             log: telemetry::Options {
                 format: raw.log.format,
@@ -112,6 +109,12 @@ fn no_zeros(loaded: &Loaded) -> Result<(), Error> {
         (vec!["limits", "run_bytes"], limits.run_bytes.0 == 0),
         (vec!["limits", "total_bytes"], limits.total_bytes.0 == 0),
         (vec!["limits", "max_threads"], limits.max_threads == 0),
+        (vec!["limits", "thread_ttl"], at_once(limits.thread_ttl)),
+        (
+            vec!["limits", "transcript_bytes"],
+            limits.transcript_bytes.0 == 0,
+        ),
+        (vec!["limits", "max_states"], limits.max_states == 0),
         (
             vec!["limits", "max_connections"],
             limits.max_connections == 0,
@@ -162,7 +165,10 @@ fn engine_options(loaded: &Loaded, agents: &[Agent]) -> Result<engine::Options, 
             max_turns: raw.limits.max_turns,
             run_bytes: raw.limits.run_bytes.0,
             total_bytes: raw.limits.total_bytes.0,
-            ..engine::Limits::default()
+            max_waiting: raw.limits.max_waiting,
+            transcript_bytes: raw.limits.transcript_bytes.0,
+            max_states: raw.limits.max_states,
+            log_ttl: raw.limits.log_ttl.0,
         },
         namespace: engine::Namespace::new(&raw.namespace)
             .map_err(|why| loaded.refuse(&["namespace"], why))?,

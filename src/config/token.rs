@@ -136,26 +136,8 @@ pub(super) fn configured(file: Option<&Path>, flagged: bool, environ: &Environ) 
 
 /// Says where the token is kept that is made where nobody chose one.
 pub(super) fn generated(state_dir: Option<&Path>, environ: &Environ) -> Result<Source, Error> {
-    let directory = match state_dir {
-        Some(directory) => directory.to_owned(),
-        None => default_state_dir(environ).ok_or(Error::NoStateDir)?,
-    };
+    let directory = super::state_dir(state_dir, environ).ok_or(Error::NoStateDir)?;
     Ok(Source::Generated(directory.join(FILE)))
-}
-
-/// Where state is kept if nothing says otherwise: what the service manager made, else what the XDG
-/// rules say.
-fn default_state_dir(environ: &Environ) -> Option<PathBuf> {
-    if let Some(directories) = environ.filled("STATE_DIRECTORY") {
-        return directories.split(':').next().map(PathBuf::from);
-    }
-    let absolute = |name| {
-        let path = PathBuf::from(environ.filled(name)?);
-        path.is_absolute().then_some(path)
-    };
-    let base =
-        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    Some(base.join("agui-serve"))
 }
 
 /// Reads the token, or makes one where none is configured.

@@ -22,6 +22,7 @@ async fn daemon(stage: &Stage) -> (Child, String) {
         .arg(&stage.options.command)
         .args(&stage.options.args)
         .current_dir(&stage.options.workdir)
+        .env("AGUI_STATE_DIR", &stage.options.workdir)
         .env(
             "AGUI_DEFAULTS__POOL_SIZE",
             stage.options.pool_size.to_string(),

@@ -5,6 +5,7 @@
 mod attack;
 mod cli_program;
 mod cli_screen;
+mod config_database;
 mod config_layers;
 #[cfg(feature = "acp")]
 mod config_presets;
@@ -19,6 +20,7 @@ mod http_routes;
 mod http_streams;
 mod layering;
 mod readme;
+mod store;
 mod stream_input;
 mod stream_lifecycle;
 mod stream_property;

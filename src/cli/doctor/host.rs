@@ -1,14 +1,15 @@
-//! What serving needs of this machine: an address, a token, folders.
+//! What serving needs of this machine: an address, a token, a database, folders.
 
-use std::{collections::BTreeSet, fs, io, net::TcpListener};
+use std::{collections::BTreeSet, fs, io, net::TcpListener, path::Path};
 
 use super::{Findings, Level};
 use crate::{
     cli::exit,
     config::{Inputs, Settings, token, tokens},
+    store::{self, Probe},
 };
 
-/// Looks at the address, the token and the folders.
+/// Looks at the address, the token, the database and the folders.
 pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Findings) {
     let addr = settings.http.addr;
     let (level, says) = match TcpListener::bind(addr) {
@@ -23,6 +24,9 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Finding
 
     let (level, says) = token(settings, inputs);
     findings.add(level, "token", says);
+
+    let (level, says) = database(&settings.store);
+    findings.add(level, "database", says);
 
     let folders: BTreeSet<_> = settings
         .agents
@@ -62,6 +66,29 @@ fn token(settings: &Settings, inputs: &Inputs) -> (Level, String) {
             format!("{source}, and of {}", tokens::names(named)),
         ),
         Ok(_) => (Level::Ok, source.to_string()),
+        Err(error) => (Level::Fail, exit::failure(&error.into())),
+    }
+}
+
+/// Looks at the database, but opens none.
+fn database(options: &store::Options) -> (Level, String) {
+    let path = options.path.as_deref().unwrap_or(Path::new("memory"));
+    let path = path.display();
+    match store::probe(options) {
+        Ok(Probe::Memory) => {
+            let why = "there is none: threads are kept in memory, and a restart forgets them";
+            (Level::Ok, why.into())
+        }
+        Ok(Probe::Absent) => (Level::Ok, format!("the first start will make {path}")),
+        Ok(Probe::Fine) => (Level::Ok, format!("{path} can be opened")),
+        Ok(Probe::InUse) => (
+            Level::Ok,
+            format!("{path} is in use by a running agui-serve"),
+        ),
+        Ok(Probe::Left) => (
+            Level::Ok,
+            format!("{path} was not closed in order; the next start puts that right"),
+        ),
         Err(error) => (Level::Fail, exit::failure(&error.into())),
     }
 }
