@@ -47,6 +47,11 @@ const BOOK: &[Phrase] = &[
     Phrase("panic", "a core that panics", plays::panic),
     Phrase("stream N words", "so many deltas", plays::words),
     Phrase("be slow", "a word every 200 ms", plays::slow),
+    Phrase(
+        "count slowly for N seconds",
+        "four numbers a second",
+        plays::count,
+    ),
     Phrase("ignore stop", "the same, unstoppable", plays::unstoppable),
     Phrase("be silent for N seconds", "silence", plays::silence_for),
     Phrase("be silent", "silence for a minute", plays::silence),
@@ -58,6 +63,12 @@ const BOOK: &[Phrase] = &[
     Phrase("echo state", "the page's state", plays::echo_state),
     Phrase("echo context", "the page's context", plays::echo_context),
     Phrase("how often", "which turn this is", plays::how_often),
+    Phrase(
+        "remember",
+        "the word after it is kept in mind",
+        plays::remember,
+    ),
+    Phrase("which word", "the word is said again", plays::which_word),
 ];
 
 /// What the book makes of a turn's prompt.
@@ -70,6 +81,18 @@ pub(super) fn answer(request: &TurnRequest) -> Script {
         Some((Phrase(_, _, play), number)) => play(&Asked { request, number }),
         None => Script::new().say(&help()),
     }
+}
+
+/// The word that a prompt asks to remember.
+pub(super) fn word_to_remember(prompt: &str) -> Option<&str> {
+    let mut words = prompt.split_whitespace().map(trimmed);
+    words.find(|word| word.eq_ignore_ascii_case("remember"))?;
+    words.next().filter(|word| !word.is_empty())
+}
+
+/// A word without the punctuation around it.
+fn trimmed(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// What follows the prefix, whatever its case.

@@ -4,20 +4,27 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Script, phrases::Asked, turn_number};
+use super::{
+    Script,
+    phrases::{Asked, word_to_remember},
+    turn_number,
+};
 use crate::{
     deps::{Code, StopReason},
-    protocol::TokenUsage,
+    protocol::{MessageBody, TokenUsage},
 };
 
 /// The most words that one turn streams.
 const MOST_WORDS: usize = 100_000;
 
-/// The longest silence that can be asked for, in seconds.
-const LONGEST_SILENCE: usize = 3_600;
+/// The longest silence that can be asked for, and the longest count, in seconds.
+const LONGEST: usize = 3_600;
 
 /// How many words a slow answer has, and the time before each: ten minutes in all.
 const SLOW: (usize, Duration) = (3_000, Duration::from_millis(200));
+
+/// The time before each number that is counted.
+const COUNTED_EVERY: Duration = Duration::from_millis(250);
 
 const WEATHER: &str = "{\"celsius\":18,\"sky\":\"clear\"}";
 
@@ -128,6 +135,13 @@ pub(super) fn slow(_: &Asked<'_>) -> Script {
     Script::new().words(SLOW.0, SLOW.1)
 }
 
+pub(super) fn count(asked: &Asked<'_>) -> Script {
+    let numbers = 1..=4 * asked.number.min(LONGEST);
+    numbers.fold(Script::new(), |script, number| {
+        script.pause(COUNTED_EVERY).say(&format!("{number} "))
+    })
+}
+
 pub(super) fn unstoppable(asked: &Asked<'_>) -> Script {
     Script::new().ignore_stop().then(slow(asked))
 }
@@ -202,13 +216,34 @@ pub(super) fn how_often(asked: &Asked<'_>) -> Script {
     Script::new().say(&format!("This is turn {turn} of the session."))
 }
 
+pub(super) fn remember(asked: &Asked<'_>) -> Script {
+    let prompt = asked.request.prompt.text();
+    Script::new().say(&match word_to_remember(&prompt) {
+        Some(word) => format!("I will remember {word}."),
+        None => "Tell me which word.".into(),
+    })
+}
+
+pub(super) fn which_word(asked: &Asked<'_>) -> Script {
+    let said = asked.request.history.iter().rev();
+    let mut prompts = said.filter_map(|message| match &message.body {
+        MessageBody::User { content, .. } => Some(content.text()),
+        _ => None,
+    });
+    let word = prompts.find_map(|prompt| word_to_remember(&prompt).map(str::to_owned));
+    Script::new().say(&match word {
+        Some(word) => format!("The word is {word}."),
+        None => "I was told no word.".into(),
+    })
+}
+
 fn weather(script: Script) -> Script {
     let fragments = ["{\"city\":", "\"Par", "is\"}"];
     script.call("weather", "get_weather", fragments, WEATHER)
 }
 
 fn silent(seconds: usize) -> Script {
-    let seconds = u64::try_from(seconds.min(LONGEST_SILENCE)).expect("an hour fits");
+    let seconds = u64::try_from(seconds.min(LONGEST)).expect("an hour fits");
     Script::new()
         .pause(Duration::from_secs(seconds))
         .say("Here I am again.")

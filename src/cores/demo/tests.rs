@@ -151,6 +151,44 @@ async fn a_session_counts_its_turns() {
 }
 
 #[tokio::test]
+async fn a_word_is_remembered_with_the_history_and_not_without() {
+    let told = asked("Please remember »word-1a2b«, will you?").await;
+    assert_eq!(text(&told), "I will remember word-1a2b.");
+    let which = |history: serde_json::Value| TurnRequest {
+        history: serde_json::from_value::<Vec<_>>(history).unwrap().into(),
+        ..request("Which word?")
+    };
+    let user =
+        |id: &str, said: &str| serde_json::json!({"id": id, "role": "user", "content": said});
+    for (history, answer) in [
+        (serde_json::json!([]), "I was told no word."),
+        (
+            serde_json::json!([user("1", "say hello"), user("2", "remember")]),
+            "I was told no word.",
+        ),
+        (
+            serde_json::json!([
+                user("1", "remember one"),
+                user("2", "Remember: two."),
+                user("3", "be slow")
+            ]),
+            "The word is two.",
+        ),
+    ] {
+        let said = events(&Demo::new(), which(history)).await;
+        assert_eq!(text(&said), answer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_count_takes_as_long_as_it_was_asked_to() {
+    let begin = Instant::now();
+    let said = text(&asked("count slowly for 3 seconds").await);
+    assert_eq!(said, "1 2 3 4 5 6 7 8 9 10 11 12 ");
+    assert_eq!(begin.elapsed(), Duration::from_secs(3));
+}
+
+#[tokio::test]
 async fn what_the_page_handed_over_can_be_asked_for() {
     let mut request = request("echo state");
     let input = Arc::make_mut(&mut request.input);
@@ -256,7 +294,12 @@ impl Live {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_a_pause_a_flood_and_a_wait_for_the_adapter_at_once() {
-    for prompt in ["be slow", "be silent", "stream 100000 words"] {
+    for prompt in [
+        "be slow",
+        "be silent",
+        "count slowly for 60 seconds",
+        "stream 100000 words",
+    ] {
         let mut live = live(&Demo::new(), prompt);
         live.inbox.recv().await.unwrap();
         let begin = Instant::now();
