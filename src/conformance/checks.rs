@@ -13,8 +13,11 @@ use super::{
     tap::{self, Tap},
 };
 use crate::{
-    deps::{AgentName, Deps, PerSetting, Principal, Session, TurnIo, TurnRequest},
-    protocol::{Content, Peer},
+    deps::{
+        AgentName, CoreEvent, Deps, Forgotten, PerSetting, Principal, Session, Signal, TurnIo,
+        TurnRequest,
+    },
+    protocol::{Content, Peer, ThreadId},
 };
 
 /// What a check comes to: a sentence if the promise was broken.
@@ -40,6 +43,9 @@ pub(super) async fn all(deps: Arc<dyn Deps>, options: &Options) -> Report {
     }
     if let Some(prompts) = &options.memory {
         checks.push((Check::Memory, memory(&bench, prompts).boxed()));
+    }
+    if options.sessions != Sessions::Unbound {
+        checks.push((Check::Forget, forget(&bench).boxed()));
     }
     checks.push((Check::Stop, stop(&bench).boxed()));
     checks.push((Check::Drop, dropped(&bench).boxed()));
@@ -163,6 +169,73 @@ async fn memory(bench: &Bench<'_>, prompts: &Memory) -> Verdict {
     ))
 }
 
+async fn forget(bench: &Bench<'_>) -> Verdict {
+    let Options {
+        patience, quick, ..
+    } = bench.options;
+    let memory = bench.options.memory.as_ref();
+    let (tell, ask) = memory.map_or((quick, quick), |memory| (&memory.tell, &memory.ask));
+    let thread = bench.thread();
+    let told = say(tell.as_str());
+    // Whether it can be told something, the other checks have judged.
+    let Ok((_, turn)) = bench.answer(&thread, &told, Peer::Current).await else {
+        return Ok(());
+    };
+    let Some(session) = turn.read(|notes| notes.session.clone()) else {
+        return Ok(());
+    };
+    let forgotten = Forgotten {
+        agent: bench.agent.clone(),
+        principal: Principal::local(),
+        thread: thread.clone(),
+        session,
+    };
+    for which in ["a session", "a session that is gone"] {
+        let forgetting = bench.tap.forget(forgotten.clone());
+        if timeout(*patience, forgetting).await.is_err() {
+            return Err(format!(
+                "`forget` of {which} did not return within {patience:?}"
+            ));
+        }
+    }
+    let (io, mut inbox) = TurnIo::channel(1, CancellationToken::new());
+    let turn = bench.tap.deps.turn(first(bench, &thread, ask), io);
+    let hearing = async {
+        let mut text = String::new();
+        while let Some(signal) = inbox.recv().await {
+            if let Signal::Event(CoreEvent::Text(more)) = signal {
+                text.push_str(&more);
+            }
+        }
+        text
+    };
+    let both = async { tokio::join!(turn, hearing) };
+    match (timeout(*patience, both).await, memory) {
+        (Err(_), _) => Err(format!(
+            "the first turn after `forget` did not end within {patience:?}"
+        )),
+        (Ok((Err(error), _)), _) => Err(format!("the first turn after `forget` failed: {error}")),
+        (Ok((Ok(_), text)), Some(memory)) if text.contains(&memory.answer) => Err(format!(
+            "a new session answered \"{ask}\" with \"{}\", which was said in one that was let go of",
+            memory.answer
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A request for the first turn of a session.
+fn first(bench: &Bench<'_>, thread: &ThreadId, prompt: &str) -> TurnRequest {
+    TurnRequest {
+        agent: bench.agent.clone(),
+        principal: Principal::local(),
+        session: Session::New,
+        history: Arc::default(),
+        prompt: Content::Text(prompt.into()),
+        wishes: PerSetting::default(),
+        input: Arc::new(input(thread, &say(prompt), Peer::Current)),
+    }
+}
+
 async fn stop(bench: &Bench<'_>) -> Verdict {
     let (turn, thread) = bench.busy().await?.hang_up();
     bench.ends(&turn).await?;
@@ -176,17 +249,7 @@ async fn stop(bench: &Bench<'_>) -> Verdict {
 
 /// Drops a turn without having told it to stop, which the engine does to one that does not listen.
 async fn dropped(bench: &Bench<'_>) -> Verdict {
-    let thread = bench.thread();
-    let long = bench.options.long.as_str();
-    let request = TurnRequest {
-        agent: bench.agent.clone(),
-        principal: Principal::local(),
-        session: Session::New,
-        history: Arc::default(),
-        prompt: Content::Text(long.into()),
-        wishes: PerSetting::default(),
-        input: Arc::new(input(&thread, &say(long), Peer::Current)),
-    };
+    let request = first(bench, &bench.thread(), &bench.options.long);
     let (io, mut inbox) = TurnIo::channel(1, CancellationToken::new());
     let mut turn = bench.tap.deps.turn(request, io);
     // It speaks, goes on for a moment, and is dropped wherever it is then.

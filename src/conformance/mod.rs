@@ -101,6 +101,9 @@ pub enum Check {
     Session,
     /// What was said on a thread is remembered; only with [`Options::memory`].
     Memory,
+    /// Letting go of a session returns, also of one that is gone, and the thread can begin another one, which remembers
+    /// nothing; whether it does is seen only with [`Options::memory`].
+    Forget,
     /// A turn that is told to stop ends within its grace period, and its thread can be used at once.
     Stop,
     /// A turn that is dropped in the middle leaves nothing behind.
@@ -120,6 +123,7 @@ impl fmt::Display for Check {
             Self::Answer => "a prompt is answered",
             Self::Session => "a second turn goes on in the session of its thread",
             Self::Memory => "what was said on a thread is remembered",
+            Self::Forget => "a session that is let go of is over",
             Self::Stop => "a turn that is told to stop ends soon",
             Self::Drop => "a turn that is dropped leaves nothing behind",
             Self::Together => "two threads are served at once",

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use crate::{
     deps::{
-        Agent, AgentName, BoxFuture, CoreEvent, Deps, SessionRef, Settings, Signal, StopReason,
-        TurnError, TurnIo, TurnRequest,
+        Agent, AgentName, BoxFuture, CoreEvent, Deps, Forgotten, SessionRef, Settings, Signal,
+        StopReason, TurnError, TurnIo, TurnRequest,
     },
     protocol::ThreadId,
 };
@@ -108,6 +108,10 @@ impl Deps for Tap {
         let turn = self.expected(&request.input.thread_id);
         let deps = Arc::clone(&self.deps);
         Box::pin(async move { turn.follow(&*deps, request, &io).await })
+    }
+
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        self.deps.forget(forgotten)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -11,8 +11,8 @@ use agui_serve::{
     conformance::{self, Check, Memory, Options, Sessions},
     cores::{Cores, Definition, demo::Demo},
     deps::{
-        Agent, AgentName, BoxFuture, Code, CoreEvent, SessionRef, StopReason, TurnError, TurnIo,
-        TurnRequest,
+        Agent, AgentName, BoxFuture, Code, CoreEvent, Forgotten, SessionRef, StopReason, TurnError,
+        TurnIo, TurnRequest,
     },
 };
 use futures_util::future::join_all;
@@ -31,6 +31,8 @@ enum Flaw {
     ForgetsSessions,
     Rebinds,
     ForgetsWords,
+    KeepsForgotten,
+    NeverForgets,
     Deaf,
     PanicsWhenStopped,
     Short,
@@ -185,6 +187,19 @@ impl Deps for Core {
         Box::pin(self.clone().play(request, io))
     }
 
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            match self.0.flaw {
+                Flaw::KeepsForgotten => {}
+                Flaw::NeverForgets => std::future::pending().await,
+                _ => {
+                    let thread = forgotten.thread.as_str();
+                    self.0.told.lock().unwrap().remove(thread);
+                }
+            }
+        })
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             match self.0.flaw {
@@ -210,9 +225,9 @@ fn prompts() -> Options {
 
 #[tokio::test]
 async fn a_good_core_keeps_every_promise() {
-    use Check::{Agents, Answer, Close, Drop, Memory, Parts, Session, Stop, Together};
+    use Check::{Agents, Answer, Close, Drop, Forget, Memory, Parts, Session, Stop, Together};
     let all = [
-        Agents, Answer, Session, Memory, Stop, Drop, Together, Parts, Close,
+        Agents, Answer, Session, Memory, Forget, Stop, Drop, Together, Parts, Close,
     ];
     let report = conformance::check(Arc::new(Core::new(Flaw::None)), &prompts()).await;
     assert_eq!(report.passed, all, "{report}");
@@ -234,8 +249,8 @@ async fn the_second_agent_can_be_tried_and_one_that_is_not_there_is_a_finding() 
 }
 
 /// Each with the checks that find it, and what the first of them says.
-const FOUND: [(Flaw, &[Check], &str); 21] = {
-    use Check::{Agents, Answer, Close, Drop, Memory, Parts, Session, Stop, Together};
+const FOUND: [(Flaw, &[Check], &str); 23] = {
+    use Check::{Agents, Answer, Close, Drop, Forget, Memory, Parts, Session, Stop, Together};
     [
         (Flaw::NoAgents, &[Agents], "there is no agent"),
         (Flaw::TwinAgents, &[Agents], "two agents are called `one`"),
@@ -259,6 +274,16 @@ const FOUND: [(Flaw, &[Check], &str); 21] = {
         ),
         (Flaw::Rebinds, &[Session, Memory], "bound `conformance-"),
         (Flaw::ForgetsWords, &[Memory], "without \"walrus\""),
+        (
+            Flaw::KeepsForgotten,
+            &[Forget],
+            "which was said in one that was let go of",
+        ),
+        (
+            Flaw::NeverForgets,
+            &[Forget],
+            "`forget` of a session did not return within",
+        ),
         (
             Flaw::Deaf,
             &[Stop, Together, Close],
@@ -340,5 +365,5 @@ async fn the_demo_conforms() {
     };
     let report = conformance::check(Arc::new(cores), &options).await;
     assert_eq!(report.failures, [], "{report}");
-    assert_eq!(report.passed.len(), 9, "{report}");
+    assert_eq!(report.passed.len(), 10, "{report}");
 }
