@@ -52,6 +52,7 @@ pub(super) fn options(
         stop_grace: policy.stop_grace / 2,
         preset,
         instructions: instructions(name, agent, loaded)?,
+        seed_history: agent.seed_history.unwrap_or(defaults.seed_history),
         set: set(agent).map_err(|key| wrong(key, "it is empty"))?,
         choices: choices(agent).map_err(|why| wrong("modes", &why))?,
         pool_size: agent.pool_size.unwrap_or(defaults.pool_size),

@@ -126,6 +126,7 @@ fn demo(agent: &raw::Agent) -> Result<Core, (&'static str, &'static str)> {
         ("modes", !agent.modes.0.is_empty()),
         ("models", !agent.models.0.is_empty()),
         ("efforts", !agent.efforts.0.is_empty()),
+        ("seed_history", agent.seed_history.is_some()),
         ("pool_size", agent.pool_size.is_some()),
         ("pool_ttl", agent.pool_ttl.is_some()),
     ];

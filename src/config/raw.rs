@@ -85,6 +85,7 @@ pub(super) struct Defaults {
     pub(super) pass_env: Words,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) workdir: Option<PathBuf>,
+    pub(super) seed_history: bool,
     pub(super) pool_size: usize,
     pub(super) pool_ttl: Span,
 }
@@ -116,6 +117,7 @@ pub(super) struct Agent {
     pub(super) modes: Words,
     pub(super) models: Words,
     pub(super) efforts: Words,
+    pub(super) seed_history: Option<bool>,
     pub(super) pool_size: Option<usize>,
     pub(super) pool_ttl: Option<Span>,
 }
@@ -227,6 +229,7 @@ impl Default for Defaults {
             explain_errors: policy.explain_errors,
             pass_env: Words::default(),
             workdir: None,
+            seed_history: true,
             pool_size: POOL_SIZE,
             pool_ttl: Span(POOL_TTL),
         }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use agui_serve::deps::{Code, CoreEvent, StopReason};
+use agui_serve::{
+    cores::acp::Preset,
+    deps::{Code, CoreEvent, StopReason},
+};
 
 use crate::stage::{FAMILY, Stage, events, text};
 
@@ -45,6 +48,50 @@ async fn r97_a_process_that_no_turn_uses_ends_after_its_time_and_the_session_goe
     assert_ne!(again, first);
     assert!(told.contains("session/load"), "{told}");
     stage.gone(FAMILY).await;
+}
+
+/// Where each session needs a process of its own, of which one is kept.
+fn crowded() -> Stage {
+    let mut stage = Stage::new(&["--load"], &[]).keeping(1);
+    stage.options.preset = Preset::named("cline");
+    stage
+}
+
+#[tokio::test]
+async fn r97_of_too_many_idle_processes_the_oldest_ends_and_its_thread_goes_on() {
+    let mut stage = crowded();
+    let (_, first) = stage.play_beside("a", &["pid"]).end().await;
+    let (_, second) = stage.play_beside("b", &["pid"]).end().await;
+    assert_eq!(stage.gone(1).await, [first.parse::<i32>().unwrap()]);
+    stage.thread = "a";
+    stage.next(Some("first"), &["pid", "say ;", "told"]);
+    let (again, told) = said(&stage).await.split_once(';').map(owned).unwrap();
+    assert!(again != first && again != second, "{again}");
+    assert!(
+        told.contains("session/load") && !told.contains("session/new"),
+        "{told}"
+    );
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn r97_a_process_with_a_live_turn_is_not_ended_for_others() {
+    let mut stage = crowded();
+    let mut live = stage.play_beside("a", &["say 1", "await-cancel", "say 2"]);
+    live.says("1").await;
+    let stop = live.stop.clone();
+    let kept = stage.started().await;
+    for thread in ["b", "c"] {
+        let (outcome, _) = stage.play_beside(thread, &["pid"]).end().await;
+        assert_eq!(outcome.unwrap(), StopReason::EndTurn);
+    }
+    stage.gone(1).await;
+    stop.cancel();
+    let (outcome, said) = live.end().await;
+    assert_eq!(outcome.unwrap(), StopReason::Cancelled);
+    assert_eq!(said, "12", "it was there until the end");
+    drop(kept);
+    stage.close().await;
 }
 
 #[tokio::test]

@@ -8,10 +8,10 @@ use agui_serve::{
         acp::{Acp, Options},
     },
     deps::{
-        AgentName, CoreEvent, PerSetting, Principal, SessionRef, Signal, StopReason, TurnError,
-        TurnIo, TurnRequest,
+        AgentName, CoreEvent, Forgotten, PerSetting, Principal, Session, SessionRef, Signal,
+        StopReason, TurnError, TurnIo, TurnRequest,
     },
-    protocol::{Content, ContextEntry, ThreadId, decode},
+    protocol::{Content, ContextEntry, Message, ThreadId, decode},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -34,7 +34,8 @@ pub(crate) struct Stage {
     /// The thread of the next turn.
     pub(crate) thread: &'static str,
     pub(crate) prompt: Content,
-    pub(crate) session: Option<SessionRef>,
+    pub(crate) session: Session,
+    pub(crate) history: Vec<Message>,
     pub(crate) stop: CancellationToken,
     pub(crate) context: Vec<ContextEntry>,
     pub(crate) wishes: PerSetting<Option<String>>,
@@ -62,7 +63,8 @@ impl Stage {
             options,
             thread: "t",
             prompt: Content::Text(steps.join("\n")),
-            session: None,
+            session: Session::New,
+            history: Vec::new(),
             stop: CancellationToken::new(),
             context: Vec::new(),
             wishes: PerSetting::default(),
@@ -129,8 +131,8 @@ impl Stage {
         let request = TurnRequest {
             agent: AgentName::new("fake").unwrap(),
             principal: Principal::local(),
-            session: self.session.clone().into(),
-            history: Arc::default(),
+            session: self.session.clone(),
+            history: self.history.clone().into(),
             prompt: self.prompt.clone(),
             wishes: self.wishes.clone(),
             input: Arc::new(input),
@@ -153,6 +155,19 @@ impl Stage {
         }
     }
 
+    /// Has the agent let go of a session of this thread.
+    pub(crate) async fn forget(&self, session: &str) {
+        let agent = self.agent.get_or_init(|| Acp::new(self.options.clone()));
+        let forgotten = Forgotten {
+            agent: AgentName::new("fake").unwrap(),
+            principal: Principal::local(),
+            thread: ThreadId::new(self.thread).unwrap(),
+            session: SessionRef::new(session),
+        };
+        let forgetting = timeout(PATIENCE, agent.forget(forgotten));
+        forgetting.await.expect("it is let go of");
+    }
+
     /// Ends what the agent keeps between turns.
     pub(crate) async fn close(&self) {
         if let Some(agent) = self.agent.get() {
@@ -162,7 +177,7 @@ impl Stage {
 
     /// Asks for another turn, of these steps, on this session.
     pub(crate) fn next(&mut self, session: Option<&str>, steps: &[&str]) {
-        self.session = session.map(SessionRef::new);
+        self.session = session.map(SessionRef::new).into();
         self.stop = CancellationToken::new();
         self.prompt = Content::Text(steps.join("\n"));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agui_serve::deps::{Code, CoreEvent, SessionRef, Signal, StopReason};
+use agui_serve::deps::{Code, CoreEvent, Session, SessionRef, Signal, StopReason};
 
 use crate::stage::{Stage, events, text};
 
@@ -77,7 +77,7 @@ async fn a_login_that_is_needed_is_said() {
 /// Plays a turn on the session `first`, and answers with how the agent opened it and what was bound.
 async fn returned(args: &[&str]) -> (String, SessionRef, Vec<Signal>) {
     let mut stage = Stage::new(args, &["say fresh"]);
-    stage.session = Some(SessionRef::new("first"));
+    stage.session = Session::Bound(SessionRef::new("first"));
     let (outcome, signals) = stage.play().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
     assert_eq!(text(&signals), "fresh", "the history is not streamed again");
@@ -109,7 +109,7 @@ async fn a_known_session_is_returned_to_without_its_history() {
 async fn an_agent_that_does_not_answer_to_one_way_back_is_asked_for_the_other() {
     let mut stage = Stage::new(&["--resume", "--resume-hangs", "--load"], &["say fresh"]);
     stage.options.start_timeout = Duration::from_secs(2);
-    stage.session = Some(SessionRef::new("first"));
+    stage.session = Session::Bound(SessionRef::new("first"));
     let (outcome, signals) = stage.play().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
     assert!(signals.contains(&Signal::Bind(SessionRef::new("first"))));

@@ -209,6 +209,34 @@ impl Board {
         })
     }
 
+    /// Whether a process has a session of that name that is another thread's.
+    pub(super) fn is_of_another(&self, process: Number, conversation: &Conversation) -> bool {
+        let Conversation { thread, session } = conversation;
+        let address = Address {
+            process,
+            session: session.clone(),
+        };
+        let lines = self.lines.lock();
+        let owner = lines.owners.peek(&address);
+        owner.is_some_and(|owner| owner != thread)
+    }
+
+    /// Forgets a conversation that no turn listens to, with all that was kept of it.
+    pub(super) fn forget(&self, conversation: &Conversation) {
+        let Conversation { thread, session } = conversation;
+        let mut lines = self.lines.lock();
+        lines.homes.pop(conversation);
+        let owned = lines.owners.iter();
+        let owned: Vec<_> = owned
+            .filter(|(address, owner)| address.session == *session && *owner == thread)
+            .map(|(address, _)| address.clone())
+            .collect();
+        for address in owned {
+            lines.owners.pop(&address);
+            lines.take(&address);
+        }
+    }
+
     fn keep(&self, address: Option<Address>, incoming: Incoming) {
         let Some(address) = address else {
             debug!("what belongs to no session is left out");

@@ -13,9 +13,10 @@
 //!   which decide with `permission`, and `board` knows who hears what is said.
 //! - The pool: `worker` is the task that all of that runs in; `pool` hands out workers, as `shelf` decides;
 //!   `leftovers` looks whether a stop was one.
-//! - The conversation: `turn`, `session`, `settings` and `talk` hold it. `prompt`, `translate` and `usage` are
-//!   synchronous: they turn what people say into what agents take, and what agents say into events. `vendors`
-//!   has what agents add to the protocol, `preset` knows agents by name.
+//! - The conversation: `turn`, `session`, `settings` and `talk` hold it. `prompt`, `preface`, `translate`, `past` and
+//!   `usage` are synchronous: they turn what people say into what agents take, and what agents say into events, or,
+//!   of what a session remembers, into messages. `vendors` has what agents add to the protocol, `preset` knows
+//!   agents by name.
 //! - Beside it: `probe` is an agent outside of any turn, for whoever wants to know whether it works.
 //!
 //! An adapter that is behind makes the program wait: between the two are so many bytes of its output at most
@@ -30,8 +31,10 @@ mod leftovers;
 mod lines;
 mod messages;
 mod options;
+mod past;
 mod permission;
 mod pool;
+mod preface;
 mod preset;
 pub mod probe;
 mod process;
@@ -49,7 +52,7 @@ mod usage;
 mod vendors;
 mod worker;
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, fmt, path::Path, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -59,10 +62,12 @@ pub use self::{
     options::{Options, STOP_GRACE},
     preset::{PRESETS, Preset, approves_by_itself},
 };
-use self::{pool::Pool, settings::configured, turn::Turn};
+use self::{pool::Pool, settings::configured, shelf::Conversation, turn::Turn};
 use super::Core;
 use crate::{
-    deps::{PerSetting, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest},
+    deps::{
+        Forgotten, PerSetting, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest,
+    },
     protocol::AgentCapabilities,
 };
 
@@ -123,6 +128,10 @@ impl Core for Acp {
         capabilities()
     }
 
+    fn workdir(&self) -> Option<&Path> {
+        Some(&self.0.options.workdir)
+    }
+
     fn choices(&self) -> PerSetting<Vec<String>> {
         self.0.options.choices.clone()
     }
@@ -149,6 +158,19 @@ impl Core for Acp {
         Box::pin(async move {
             let ended = turn.run().await;
             ended.map_err(|failure| failure.into_turn_error(&agent.0.options))
+        })
+    }
+
+    /// Closes the session where it is open and deletes it, as far as the agent does such things (ACP
+    /// `session/close`, `session/delete`) and within the time that a turn has to stop. Starts no process for that:
+    /// without one that is kept, what the agent has written down of the session stays.
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        let pool = self.0.pools.lock().get(&forgotten.principal).cloned();
+        let conversation = Conversation::new(&forgotten.thread, &forgotten.session);
+        Box::pin(async move {
+            if let Some(pool) = pool {
+                pool.forget(&conversation).await;
+            }
         })
     }
 

@@ -62,7 +62,8 @@ pub struct Options {
     pub supervisor: Option<PathBuf>,
     /// How long `initialize` may take, and again each request that opens a session or sets something in it.
     pub start_timeout: Duration,
-    /// How long a turn may take to end after `session/cancel`.
+    /// How long a turn may take to end after `session/cancel`, and how long the agent may take to let go of a
+    /// session.
     pub stop_grace: Duration,
     /// The longest line that is read from the program, in bytes. Longer ones are skipped.
     pub max_line: usize,
@@ -71,6 +72,8 @@ pub struct Options {
     /// What the agent is told once in each session: in its system prompt where it takes one, else before the
     /// first prompt.
     pub instructions: Option<String>,
+    /// Whether a session that begins in the middle of a conversation is told, once, what was said before.
+    pub seed_history: bool,
     /// What is set in each session, unless a client wishes for something else.
     pub set: PerSetting<Option<String>>,
     /// What clients may wish for.
@@ -105,6 +108,7 @@ impl Options {
             max_line: MAX_LINE,
             preset: None,
             instructions: None,
+            seed_history: true,
             set: PerSetting::default(),
             choices: PerSetting::default(),
             pool_size: POOL_SIZE,
@@ -159,6 +163,7 @@ impl fmt::Debug for Options {
             .field("max_line", &self.max_line)
             .field("preset", &self.preset.map(|preset| preset.name))
             .field("instructions", &self.instructions.is_some())
+            .field("seed_history", &self.seed_history)
             .field("set", &self.set)
             .field("choices", &self.choices)
             .field("pool_size", &self.pool_size)

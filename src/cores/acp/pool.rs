@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::{
     sync::watch,
@@ -20,7 +21,7 @@ use super::{
     failure::{End, Explained},
     options::Options,
     settings::Offers,
-    shelf::{Conversation, Limits, Number, Order, Shelf, Taken, Verdict},
+    shelf::{Conversation, Farewell, Limits, Number, Order, Shelf, Taken, Verdict},
     supervisor,
     worker::{self, Starting, Work, Worker},
 };
@@ -103,6 +104,36 @@ impl Pool {
         }
         hold.verdict = Verdict::Doubtful;
         Ok(Lease { hold, worker })
+    }
+
+    /// Lets go of a conversation that no turn uses, in the processes that are there.
+    pub(super) async fn forget(&self, conversation: &Conversation) {
+        let Farewell {
+            open_in,
+            other,
+            ending,
+        } = self.shelf.lock().forget(conversation);
+        // To close it and to delete it.
+        let patience = self.options.stop_grace / 2;
+        let open_in = open_in.iter().map(|process| (process, true));
+        let other = other.filter(|(number, _)| !self.board.is_of_another(*number, conversation));
+        let asked = open_in.chain(other.iter().map(|(_, process)| (process, false)));
+        let asking = asked.map(async |(process, is_open)| {
+            if let Ok(worker) = process.ready().await {
+                let session = &conversation.session;
+                worker.forget_session(session, is_open, patience).await;
+            }
+        });
+        join_all(asking).await;
+        order(ending);
+        self.board.forget(conversation);
+    }
+
+    /// The same, in a task of its own.
+    pub(super) fn let_go(self: &Arc<Self>, conversation: Conversation) {
+        let pool = Arc::clone(self);
+        let forget = async move { pool.forget(&conversation).await };
+        self.tasks.spawn(forget);
     }
 
     /// Starts a process in a task of its own. It stays on the shelf until it ends.

@@ -39,17 +39,6 @@ impl Takes {
     }
 }
 
-/// What the operator wants every session to know, as a text to put before its first prompt, for agents
-/// that take no system prompt. Empty for nothing. The text cannot close the block.
-pub(super) fn instructions_block(instructions: &str) -> String {
-    let text = instructions.trim();
-    if text.is_empty() {
-        return String::new();
-    }
-    let text = text.replace("</instructions", "<\\/instructions");
-    format!("<instructions>\n{text}\n</instructions>\n\n")
-}
-
 impl Prompt {
     /// `prefix` goes before what the person said. A prompt of attachments alone, none of which the agent
     /// takes, says so, since an agent cannot answer nothing.
@@ -355,15 +344,6 @@ mod tests {
         assert_eq!(prompt.blocks.len(), 2);
         let skipped = json!({"type": "image", "mimeType": "image/png", "bytes": ATTACHED / 2});
         assert_eq!(prompt.skipped, [skipped]);
-    }
-
-    #[test]
-    fn instructions_stand_in_a_block_that_they_cannot_close() {
-        assert_eq!(instructions_block(" \n"), "");
-        assert_eq!(
-            instructions_block("Be kind.\n</instructions>\n"),
-            "<instructions>\nBe kind.\n<\\/instructions>\n</instructions>\n\n"
-        );
     }
 
     #[test]

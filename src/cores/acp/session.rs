@@ -12,11 +12,16 @@ use super::{
     board::{Hearing, Incoming, Kept, is_usable},
     failure::{Failure, describe, is_closed},
     options::Options,
+    past::Past,
     pool::Lease,
     settings::Offers,
     shelf::Conversation,
+    worker::Hello,
 };
-use crate::{deps::TurnIo, protocol::ThreadId};
+use crate::{
+    deps::TurnIo,
+    protocol::{MessageBody, ThreadId},
+};
 
 /// An agent may answer `session/load` before it has told the whole history. So much silence means that
 /// it has.
@@ -39,6 +44,8 @@ pub(super) struct Session {
     pub(super) before: Kept,
     /// What was told with its opening of how it is set.
     pub(super) news: Kept,
+    /// What was said in it until now, if its opening has told that.
+    pub(super) past: Vec<MessageBody>,
 }
 
 /// How a session came to be open.
@@ -50,6 +57,8 @@ pub(super) enum Origin {
     New,
     /// It stands in for the thread's, which is gone.
     Replacement,
+    /// It stands in for the thread's, which has heard what was taken back.
+    Rewound,
 }
 
 /// Where and how sessions are opened.
@@ -69,9 +78,9 @@ enum Way {
 
 impl Way {
     /// The ways that an agent has, by its capabilities. Resuming is better: it tells no history.
-    fn of(capabilities: &Value) -> impl Iterator<Item = Self> {
-        let resume = capabilities["sessionCapabilities"]["resume"].is_object();
-        let load = capabilities["loadSession"] == true;
+    fn of(hello: &Hello) -> impl Iterator<Item = Self> {
+        let resume = hello.has("resume");
+        let load = hello.capabilities["loadSession"] == true;
         let ways = [(Self::Resume, resume), (Self::Load, load)];
         ways.into_iter().filter(|(_, has)| *has).map(|(way, _)| way)
     }
@@ -85,14 +94,11 @@ impl Way {
 }
 
 impl Opening<'_> {
-    /// Opens the conversation `known`, or else a new one.
+    /// Opens the conversation `known`. If that cannot be, a new one.
     ///
     /// # Errors
     /// Any [`Failure`] but [`Failure::Unavailable`].
-    pub(super) async fn open(&self, known: Option<&Conversation>) -> Result<Session, Failure> {
-        let Some(known) = known else {
-            return self.open_new(Origin::New).await;
-        };
+    pub(super) async fn open(&self, known: &Conversation) -> Result<Session, Failure> {
         // Another thread's session may have that name in this process.
         let Some(hearing) = self.lease.listen(known, self.io.clone()) else {
             return self.open_new(Origin::Replacement).await;
@@ -111,7 +117,11 @@ impl Opening<'_> {
         Ok(new)
     }
 
-    async fn open_new(&self, origin: Origin) -> Result<Session, Failure> {
+    /// Opens a new one.
+    ///
+    /// # Errors
+    /// Any [`Failure`] but [`Failure::Unavailable`].
+    pub(super) async fn open_new(&self, origin: Origin) -> Result<Session, Failure> {
         let peer = &self.lease.worker().peer;
         let patience = self.options.start_timeout;
         let answer = timeout(patience, peer.request("session/new", self.params(None))).await;
@@ -140,11 +150,14 @@ impl Opening<'_> {
         let worker = self.lease.worker();
         // What was said before is older than the answer.
         session.read_kept();
-        for way in Way::of(&worker.hello.capabilities) {
+        for way in Way::of(&worker.hello) {
             let method = way.method();
             let params = self.params(Some(&session.conversation.session));
+            let id = &session.conversation.session;
+            let mut past = (way == Way::Load).then(|| Past::new(worker.translator(id)));
             let answer = worker.peer.request(method, params);
-            let answer = session.forget_until(timeout(self.options.start_timeout, answer));
+            let answer = timeout(self.options.start_timeout, answer);
+            let answer = session.hear_until(answer, past.as_mut());
             // One that answers nothing may know another way.
             let Ok(answer) = answer.await else {
                 info!(agent, method, "no answer in time");
@@ -153,8 +166,9 @@ impl Opening<'_> {
             match answer {
                 Ok(shown) => {
                     session.offers.read(&shown);
-                    if way == Way::Load {
-                        session.forget_history().await;
+                    if let Some(mut past) = past {
+                        session.hear_rest(&mut past).await;
+                        session.past = past.finish().unwrap_or_default();
                     }
                     self.lease
                         .note_session(&session.conversation, &session.offers);
@@ -187,7 +201,7 @@ impl Opening<'_> {
             params["sessionId"] = json!(id);
         }
         if let Some(text) = &self.options.instructions
-            && takes_instructions(&worker.hello.capabilities)
+            && worker.hello.has("systemPrompt")
         {
             // ACP `SystemPrompt`; the same is sent each time the session is opened.
             let content = json!([{"type": "text", "text": text}]);
@@ -195,11 +209,6 @@ impl Opening<'_> {
         }
         params
     }
-}
-
-/// Whether an agent takes instructions with the opening of a session (ACP `sessionCapabilities.systemPrompt`).
-pub(super) fn takes_instructions(capabilities: &Value) -> bool {
-    capabilities["sessionCapabilities"]["systemPrompt"].is_object()
 }
 
 impl Session {
@@ -211,6 +220,7 @@ impl Session {
             hearing,
             before: Kept::default(),
             news: Kept::default(),
+            past: Vec::new(),
         }
     }
 
@@ -229,35 +239,45 @@ impl Session {
         });
     }
 
-    /// Waits for an answer, and forgets the history that is told meanwhile.
-    async fn forget_until<T>(&mut self, answer: impl Future<Output = T>) -> T {
+    /// Waits for an answer, and hears the history that is told meanwhile.
+    async fn hear_until<T>(
+        &mut self,
+        answer: impl Future<Output = T>,
+        mut past: Option<&mut Past>,
+    ) -> T {
         tokio::pin!(answer);
         loop {
             tokio::select! {
                 biased;
-                Some((incoming, _room)) = self.hearing.next() => self.hear_news(incoming),
+                Some((incoming, _room)) = self.hearing.next() => {
+                    self.hear(incoming, past.as_deref_mut());
+                }
                 answer = &mut answer => return answer,
             }
         }
     }
 
-    /// Forgets what is still told of the history.
-    async fn forget_history(&mut self) {
+    /// Hears what is still told of the history.
+    async fn hear_rest(&mut self, past: &mut Past) {
         let limit = Instant::now() + REPLAY_LIMIT;
         while let Ok(Ok(Some((incoming, _room)))) =
             timeout_at(limit, timeout(REPLAY_SILENCE, self.hearing.next())).await
         {
-            self.hear_news(incoming);
+            self.hear(incoming, Some(past));
         }
     }
 
-    /// Takes what says how the session is now, and nothing of what was said in it.
-    fn hear_news(&mut self, incoming: Incoming) {
+    /// Takes what says how the session is now, and apart from that what was said in it.
+    fn hear(&mut self, incoming: Incoming, past: Option<&mut Past>) {
         if is_news(&incoming) {
             if let Incoming::Update(params) = &incoming {
                 self.offers.read(&params["update"]);
             }
             self.news.push(incoming);
+        } else if let (Incoming::Update(params), Some(past)) = (incoming, past)
+            && params["sessionId"] == self.conversation.session
+        {
+            past.hear(params);
         }
     }
 }
@@ -299,8 +319,13 @@ mod tests {
             (json!({"sessionCapabilities": {"list": {}}}), &[]),
             (json!(null), &[]),
         ] {
-            let found: Vec<_> = Way::of(&capabilities).collect();
-            assert_eq!(found, ways, "{capabilities}");
+            let hello = Hello {
+                capabilities,
+                info: json!({}),
+                logins: json!([]),
+            };
+            let found: Vec<_> = Way::of(&hello).collect();
+            assert_eq!(found, ways, "{hello:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use lru::LruCache;
 use tokio::{sync::watch, time::Instant};
 
 use super::process::Manner;
-use crate::protocol::ThreadId;
+use crate::{deps::SessionRef, protocol::ThreadId};
 
 /// Of how many sessions it is known that a process has them open. Another one is opened again.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
@@ -70,6 +70,15 @@ pub(super) struct Conversation {
     pub(super) session: String,
 }
 
+impl Conversation {
+    pub(super) fn new(thread: &ThreadId, session: &SessionRef) -> Self {
+        Self {
+            thread: thread.clone(),
+            session: session.as_str().to_owned(),
+        }
+    }
+}
+
 struct Slot<W, S> {
     number: Number,
     process: Arc<W>,
@@ -117,6 +126,16 @@ pub(super) struct Taken<W> {
     pub(super) is_open: bool,
     /// A session that is to be closed before another is opened.
     pub(super) given_up: Option<Conversation>,
+}
+
+/// Who can let go of a session.
+pub(super) struct Farewell<W> {
+    /// The processes that have it open.
+    pub(super) open_in: Vec<Arc<W>>,
+    /// A process that can be asked if none has it open.
+    pub(super) other: Option<(Number, Arc<W>)>,
+    /// Those that are to end with it.
+    pub(super) ending: Vec<Order<W>>,
 }
 
 /// A process that is to end, and how.
@@ -208,6 +227,35 @@ impl<W: Process, S: Clone> Shelf<W, S> {
     pub(super) fn use_session(&mut self, number: Number, session: Conversation) {
         if let Some(slot) = self.slot(number) {
             slot.in_use.push(session);
+        }
+    }
+
+    /// Forgets a session that no turn uses. Starts nothing. A process that may have so many sessions open and closes
+    /// none is of no use any more.
+    pub(super) fn forget(&mut self, session: &Conversation) -> Farewell<W> {
+        let is_limited = self.limits.sessions.is_some();
+        let mut open_in = Vec::new();
+        let mut useless = Vec::new();
+        for slot in &mut self.slots {
+            if slot.sessions.pop(session).is_none() || slot.process.state() != State::Ready {
+                continue;
+            }
+            open_in.push(Arc::clone(&slot.process));
+            if is_limited && !slot.process.closes_sessions() {
+                slot.retired = true;
+                useless.extend((slot.users == 0).then_some(slot.number));
+            }
+        }
+        let other = self
+            .usable()
+            .find(|slot| open_in.is_empty() && slot.process.state() == State::Ready)
+            .map(|slot| (slot.number, Arc::clone(&slot.process)));
+        let end = |number| self.end(number, Manner::Gentle);
+        let ending = useless.into_iter().flat_map(end).collect();
+        Farewell {
+            open_in,
+            other,
+            ending,
         }
     }
 

@@ -12,8 +12,9 @@ use super::{
     board::{Hearing, Incoming, Kept},
     client::Peer,
     failure::{Failure, describe, is_closed},
-    prompt::{Prompt, Takes, instructions_block},
-    session::{Origin, Session, takes_instructions},
+    preface::{self, Earlier},
+    prompt::{Prompt, Takes},
+    session::{Origin, Session},
     settings::{Offers, Step},
     shelf::Conversation,
     translate::Translator,
@@ -30,13 +31,17 @@ pub(super) struct Talk<'a> {
     peer: Peer,
     conversation: Conversation,
     takes: Takes,
-    /// Whether the prompt has to tell the agent its instructions.
-    is_to_be_instructed: bool,
+    /// Whether the prompt is the first of the session.
+    is_first: bool,
+    /// Whether the agent takes instructions with the opening of a session.
+    takes_instructions: bool,
     offers: Offers,
     hearing: Hearing,
     translator: Translator,
     /// What the session has spent, if the agent counts from its beginning.
     meters: Option<Arc<Meters>>,
+    /// What the session was last said to be called.
+    title: Option<String>,
     /// Whether the agent was refused something.
     was_refused: bool,
     vendor: Vendor,
@@ -57,25 +62,24 @@ impl<'a> Talk<'a> {
             hearing,
             before,
             news,
+            past: _,
         } = session;
         let capabilities = &worker.hello.capabilities;
         let vendor = Vendor::of(&worker.hello.info);
         let mut talk = Self {
             turn,
             peer: worker.peer.clone(),
-            translator: Translator::new(
-                &conversation.session,
-                &worker.workdir.to_string_lossy(),
-                vendor,
-            ),
+            translator: worker.translator(&conversation.session),
             meters: vendor
                 .counts_by_session()
                 .then(|| Arc::clone(&worker.meters)),
             conversation,
             takes: Takes::of(capabilities),
-            is_to_be_instructed: origin != Origin::Known && !takes_instructions(capabilities),
+            is_first: origin != Origin::Known,
+            takes_instructions: worker.hello.has("systemPrompt"),
             offers,
             hearing,
+            title: None,
             was_refused: false,
             vendor,
         };
@@ -105,6 +109,7 @@ impl<'a> Talk<'a> {
             return Ok(());
         }
         for incoming in kept.said {
+            self.entitle(&incoming).await?;
             let events = self.translator.translate(incoming);
             self.emit(events).await?;
         }
@@ -149,8 +154,9 @@ impl<'a> Talk<'a> {
         let agent = &self.turn.options.name;
         let setting = step.kind.map_or("permissions", SettingKind::as_str);
         let patience = self.turn.options.start_timeout;
-        let asking = self.ask(step.method, step.params.clone());
-        let answer = timeout(patience, asking).await.map_err(|_| {
+        let answer = self.peer.request(step.method, step.params.clone());
+        let answer = self.hear_until(answer);
+        let answer = timeout(patience, answer).await.map_err(|_| {
             Failure::Handshake(format!("no answer to {} in {patience:?}", step.method))
         })??;
         match answer {
@@ -209,10 +215,12 @@ impl<'a> Talk<'a> {
             io,
             ..
         } = self.turn;
+        let earlier = self.earlier();
         let mut prefix = match &options.instructions {
-            Some(text) if self.is_to_be_instructed => instructions_block(text),
+            Some(text) if self.is_first && !self.takes_instructions => preface::instructions(text),
             _ => String::new(),
         };
+        prefix.extend(earlier.as_ref().map(|earlier| earlier.text.as_str()));
         prefix.push_str(&request.context_block());
         let prompt = Prompt::new(&prefix, &request.prompt, self.takes);
         if !prompt.skipped.is_empty() {
@@ -222,15 +230,25 @@ impl<'a> Talk<'a> {
             let value = json!({"skipped": prompt.skipped});
             self.notice("attachments_skipped", value).await?;
         }
-        let session = &self.conversation.session;
-        // Not sooner: a session that was never prompted was not told its instructions.
-        io.bind(SessionRef::new(session)).await?;
         if io.is_stopped() {
             // The stop was told before the prompt, to which it would not apply.
             return Ok(StopReason::Cancelled);
         }
+        let session = &self.conversation.session;
         let params = json!({"sessionId": session, "prompt": prompt.blocks});
-        let answer = self.ask("session/prompt", params).await?;
+        let answer = self.peer.request("session/prompt", params);
+        // Not sooner: a session that was never prompted was told nothing, neither its instructions nor what was
+        // said before.
+        io.bind(SessionRef::new(session)).await?;
+        self.turn.let_go_of_rewound(&self.conversation);
+        if let Some(Earlier {
+            messages, omitted, ..
+        }) = earlier
+        {
+            let value = json!({"messages": messages, "omitted": omitted});
+            self.notice("history_told", value).await?;
+        }
+        let answer = self.hear_until(answer).await?;
         // An answer never overtakes an update, but both can be there at once. What comes later is for the
         // next turn.
         self.hearing.stop();
@@ -255,6 +273,15 @@ impl<'a> Talk<'a> {
         }
     }
 
+    /// What the session has not heard of the conversation, if it is to be told.
+    fn earlier(&self) -> Option<Earlier> {
+        let Turn {
+            options, request, ..
+        } = self.turn;
+        let is_told = self.is_first && options.seed_history;
+        is_told.then(|| Earlier::of(&request.history)).flatten()
+    }
+
     /// What it means that the agent calls its turn cancelled, which nobody has asked for. Some do so when they
     /// give up because they were refused something, others when something of theirs has crashed.
     fn gave_up(&self) -> Result<StopReason, Halt> {
@@ -264,13 +291,11 @@ impl<'a> Talk<'a> {
         Err(Failure::Agent("it has cancelled the turn by itself".into()).into())
     }
 
-    /// Asks the agent for something, and passes on what it says until it answers.
-    async fn ask(
+    /// Passes on what the agent says until it answers.
+    async fn hear_until(
         &mut self,
-        method: &str,
-        params: Value,
+        answer: impl Future<Output = Result<Value, sdk::Error>>,
     ) -> Result<Result<Value, sdk::Error>, Gone> {
-        let answer = self.peer.request(method, params);
         tokio::pin!(answer);
         loop {
             tokio::select! {
@@ -297,12 +322,32 @@ impl<'a> Talk<'a> {
             }
             _ => false,
         };
+        self.entitle(&incoming).await?;
         let events = self.translator.translate(incoming);
         self.emit(events.into_iter().chain(refused)).await?;
         if has_changed {
             self.show().await?;
         }
         Ok(())
+    }
+
+    /// Passes on what the session is called, if that is what is said (ACP `session_info_update`).
+    async fn entitle(&mut self, incoming: &Incoming) -> Result<(), Gone> {
+        let Incoming::Update(params) = incoming else {
+            return Ok(());
+        };
+        let update = &params["update"];
+        if params["sessionId"] != self.conversation.session
+            || update["sessionUpdate"] != "session_info_update"
+        {
+            return Ok(());
+        }
+        let title = update["title"].as_str().and_then(preface::title);
+        let Some(title) = title.filter(|title| self.title.as_deref() != Some(*title)) else {
+            return Ok(());
+        };
+        self.title = Some(title.to_owned());
+        self.turn.io.entitle(title.to_owned()).await
     }
 
     async fn notice(&self, name: &str, value: Value) -> Result<(), Gone> {

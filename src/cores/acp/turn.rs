@@ -1,6 +1,6 @@
 //! One turn: a process for it, the session's opening, the talk, and the end or the stop.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use serde_json::json;
 use tokio::time::sleep;
@@ -15,7 +15,9 @@ use super::{
     shelf::{Conversation, Verdict},
     talk::Talk,
 };
-use crate::deps::{CoreEvent, Gone, Settings, StopReason, TurnIo, TurnRequest};
+use crate::deps::{
+    CoreEvent, Gone, Session, SessionRef, Settings, StopReason, TurnIo, TurnRequest,
+};
 
 /// A turn and what it needs.
 pub(super) struct Turn {
@@ -61,11 +63,11 @@ impl Turn {
     /// # Errors
     /// What went wrong, with the end of the process where that explains it.
     pub(super) async fn run(self) -> Result<StopReason, Explained> {
-        let known = self.request.session.known().map(|session| Conversation {
-            thread: self.request.input.thread_id.clone(),
-            session: session.as_str().to_owned(),
-        });
-        let known = known.as_ref();
+        let bound = match &self.request.session {
+            Session::Bound(session) => Some(self.conversation(session)),
+            Session::New | Session::Rewound(_) => None,
+        };
+        let known = bound.as_ref();
         let mut lease = tokio::select! {
             biased;
             () = self.io.stopped() => return Ok(StopReason::Cancelled),
@@ -94,6 +96,10 @@ impl Turn {
         }
     }
 
+    fn conversation(&self, session: &SessionRef) -> Conversation {
+        Conversation::new(&self.request.input.thread_id, session)
+    }
+
     /// Opens the session and brings it to where it should be.
     async fn open(&self, lease: &Lease, known: Option<&Conversation>) -> Result<Talk<'_>, Halt> {
         let opening = Opening {
@@ -102,17 +108,41 @@ impl Turn {
             io: &self.io,
             options: &self.options,
         };
-        let session = opening.open(known).await?;
-        let id = &session.conversation.session;
-        if session.origin == Origin::Replacement {
-            let previous = known.map(|known| &known.session);
+        let mut session = match (known, &self.request.session) {
+            (Some(known), _) => opening.open(known).await?,
+            // It cannot be made to forget (ACP has nothing for that).
+            (None, Session::Rewound(_)) => opening.open_new(Origin::Rewound).await?,
+            (None, _) => opening.open_new(Origin::New).await?,
+        };
+        let notice = match session.origin {
+            Origin::Known | Origin::New => None,
+            Origin::Replacement => Some("session_replaced"),
+            Origin::Rewound => Some("session_rewound"),
+        };
+        if let Some(name) = notice {
+            let id = &session.conversation.session;
+            let previous = self.request.session.known().map(SessionRef::as_str);
             let value = json!({"session": id, "previous": previous});
-            let replaced = CoreEvent::notice("session_replaced", value);
-            self.io.emit(replaced).await?;
+            self.io.emit(CoreEvent::notice(name, value)).await?;
+        }
+        let past = mem::take(&mut session.past);
+        if !past.is_empty() {
+            self.io.recall(past).await?;
         }
         let talk = Talk::begin(self, lease.worker(), session).await?;
         lease.note_session(talk.conversation(), talk.offers());
         Ok(talk)
+    }
+
+    /// Lets go of the session that another one has taken the place of.
+    pub(super) fn let_go_of_rewound(&self, now: &Conversation) {
+        if let Session::Rewound(previous) = &self.request.session {
+            let previous = self.conversation(previous);
+            // Agents may name the sessions of two processes alike.
+            if previous != *now {
+                self.pool.let_go(previous);
+            }
+        }
     }
 
     /// Sends the prompt and follows the answer. On a stop the agent is told, and what it still says passes

@@ -25,8 +25,10 @@ use super::{
     options::Options,
     process::{Manner, Pipes, Process},
     shelf::{self, State},
+    translate::Translator,
     transport::{self, Gate},
     usage::Meters,
+    vendors::Vendor,
 };
 
 /// A process that is ready, as those see it who use it. Cheap to clone.
@@ -55,6 +57,13 @@ pub(super) struct Hello {
     pub(super) info: Value,
     /// `authMethods`.
     pub(super) logins: Value,
+}
+
+impl Hello {
+    /// Whether it does this with sessions (ACP `sessionCapabilities`).
+    pub(super) fn has(&self, what: &str) -> bool {
+        self.capabilities["sessionCapabilities"][what].is_object()
+    }
 }
 
 /// How a worker is told to end. The firm way includes the gentle one.
@@ -109,9 +118,7 @@ impl shelf::Process for Starting {
     fn closes_sessions(&self) -> bool {
         let ready = self.ready.borrow();
         let worker = ready.as_ref().and_then(|ready| ready.as_ref().ok());
-        worker.is_some_and(|worker| {
-            worker.hello.capabilities["sessionCapabilities"]["close"].is_object()
-        })
+        worker.is_some_and(|worker| worker.hello.has("close"))
     }
 }
 
@@ -142,6 +149,12 @@ impl Worker {
         self.orders.give(manner);
     }
 
+    /// What follows a session of this program.
+    pub(super) fn translator(&self, session: &str) -> Translator {
+        let workdir = self.workdir.to_string_lossy();
+        Translator::new(session, &workdir, Vendor::of(&self.hello.info))
+    }
+
     /// Whether it can be used: the program is there, and nobody has told it to end.
     pub(super) fn is_there(&self) -> bool {
         !self.orders.are_given() && !self.peer.is_closed()
@@ -149,13 +162,30 @@ impl Worker {
 
     /// Has the program close a session (ACP `session/close`), for as long as `patience` lasts.
     pub(super) async fn close_session(&self, session: &str, patience: Duration) {
+        self.end_session("session/close", session, patience).await;
+    }
+
+    /// Has the program let go of a session: close it if it is open there, and delete it (ACP `session/close`,
+    /// `session/delete`), as far as it does that.
+    pub(super) async fn forget_session(&self, session: &str, is_open: bool, patience: Duration) {
+        if is_open && self.hello.has("close") {
+            self.close_session(session, patience).await;
+        }
+        if self.hello.has("delete") {
+            self.end_session("session/delete", session, patience).await;
+        }
+    }
+
+    async fn end_session(&self, method: &str, session: &str, patience: Duration) {
         let params = json!({"sessionId": session});
-        let closing = self.peer.request("session/close", params);
-        match timeout(patience, closing).await {
+        match timeout(patience, self.peer.request(method, params)).await {
             Ok(Ok(_)) => {}
             // Whether there is room for another one, its opening will show.
-            Ok(Err(error)) => debug!(detail = describe(&error), "a session was not closed"),
-            Err(_) => debug!("a session was not closed in time"),
+            Ok(Err(error)) => {
+                let detail = describe(&error);
+                debug!(method, detail, "a session was not let go of");
+            }
+            Err(_) => debug!(method, "a session was not let go of in time"),
         }
     }
 

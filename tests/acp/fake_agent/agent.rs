@@ -98,7 +98,8 @@ impl Agent {
             "session/set_mode" | "session/set_config_option" if has("--set-fails") => {
                 refuse(id, -32602, "no");
             }
-            "session/set_mode" | "session/close" => answer(id, &json!({})),
+            "session/close" if has("--close-hangs") => {}
+            "session/set_mode" | "session/close" | "session/delete" => answer(id, &json!({})),
             "session/set_config_option" => {
                 let value = params["value"].as_str().expect(USAGE);
                 let set = params["configId"].as_str().expect(USAGE);
@@ -144,6 +145,7 @@ impl Agent {
         for (arg, name) in [
             ("--resume", "resume"),
             ("--close", "close"),
+            ("--delete", "delete"),
             ("--system-prompt", "systemPrompt"),
         ] {
             if args.has(arg) {

@@ -14,7 +14,7 @@ pub(super) const NOTICE: usize = 512 * 1024;
 /// through, so that it marks the result as cut.
 pub(super) const TEXT: usize = 1024 * 1024 + 4;
 /// The longest name, path or title, in bytes.
-pub(super) const NAME: usize = 1024;
+pub(in crate::cores::acp) const NAME: usize = 1024;
 
 /// How long the value is as JSON, in bytes.
 pub(super) fn size(value: &Value) -> usize {
@@ -41,7 +41,7 @@ pub(super) fn digest(value: &impl Hash) -> u64 {
 }
 
 /// The beginning of a text, as far as it fits into so many bytes.
-pub(super) fn clip(text: &str, most: usize) -> &str {
+pub(in crate::cores::acp) fn clip(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 

@@ -29,6 +29,10 @@ use lru::LruCache;
 use serde_json::{Value, json};
 use tracing::debug;
 
+pub(super) use self::{
+    bounds::{NAME, clip},
+    shown::part,
+};
 use self::{
     call::Call,
     notices::{Notices, of_subagent},
@@ -107,6 +111,14 @@ impl Translator {
                 self.foreign(session, json!({"sessionUpdate": kind, "toolCall": said}));
             }
             (None, _) => debug!("an update of no session is left out"),
+        }
+        std::mem::take(&mut self.events)
+    }
+
+    /// What is known of the arguments of calls that have not ended, as if nothing more came of them.
+    pub(super) fn close_calls(&mut self) -> Vec<CoreEvent> {
+        for (_, call) in self.calls.iter_mut().rev() {
+            call.close(&mut self.events);
         }
         std::mem::take(&mut self.events)
     }

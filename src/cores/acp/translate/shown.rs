@@ -125,7 +125,7 @@ impl Shown {
 }
 
 /// A content block of ACP as a part of AG-UI. A block of another kind is `None`.
-fn part(block: &Value) -> Option<Part> {
+pub(in crate::cores::acp) fn part(block: &Value) -> Option<Part> {
     let text = |place: &Value| place.as_str().map(str::to_owned);
     let mime_type =
         |place: &Value| text(place).unwrap_or_else(|| "application/octet-stream".into());
