@@ -53,6 +53,11 @@ where
         Self { body, state }
     }
 
+    /// Whether there is anything to read, or may be.
+    pub(super) fn is_expected(&self) -> bool {
+        self.state != State::Ended
+    }
+
     /// Reads everything, holding no more than `limit` bytes. Called once.
     pub(super) async fn read(&mut self, limit: usize, within: Duration) -> Result<Bytes, Problem> {
         let declared = self.body.size_hint().lower();

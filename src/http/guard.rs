@@ -1,7 +1,7 @@
 //! The guards, in their one order, before a byte of the body is read.
 //!
 //! Health routes come first (a probe knows neither name nor token and learns nothing else), then Host,
-//! Origin, path, method, content type, token, agent and HTTP version. Host before Origin, because a page
+//! Origin, path, method, content type, token, agent, HTTP version and thread. Host before Origin, because a page
 //! whose name was made to resolve to this machine calls its own origin, as far as its browser knows, and need
 //! not send an Origin at all; content type before the token, because a request
 //! that needs no preflight must be refused whatever it shows.
@@ -17,11 +17,13 @@ use super::{
     cors::{self, Grant},
     host,
     problem::Problem,
-    route::{Page, Probe, Route},
+    route::{Page, Part, Probe, Route},
+    segment, threads,
 };
 use crate::{
     deps::{Agent, AgentName, Principal},
     engine::StartError,
+    store::Key,
 };
 
 /// What the guards say.
@@ -55,14 +57,38 @@ pub(super) enum Admitted<'a> {
         /// For whom.
         principal: Principal,
     },
+    /// The caller's threads.
+    Threads {
+        /// With which agent.
+        agent: &'a AgentName,
+        /// Whose.
+        principal: Principal,
+    },
+    /// Something with one thread of the caller's.
+    Thread {
+        /// Which one. It need not be there.
+        key: Key,
+        /// What.
+        deed: Deed,
+    },
 }
 
-/// Judges a request by its head.
+/// What can be done with a thread besides running something on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    Show,
+    Forget,
+    Watch,
+    Cancel,
+}
+
+/// Judges a request by its head, and by whether a body follows.
 pub(super) fn admit<'a>(
     options: &'a ServiceOptions,
     access: &Access,
     agents: &'a [Agent],
     head: &'a Parts,
+    has_body: bool,
 ) -> Verdict<'a> {
     let refuse = |problem| Verdict {
         grant: None,
@@ -90,7 +116,7 @@ pub(super) fn admit<'a>(
         grant,
         outcome: page
             .ok_or(Problem::NotFound)
-            .and_then(|page| enter(page, host, access, agents, head)),
+            .and_then(|page| enter(page, host, access, agents, head, has_body)),
     }
 }
 
@@ -101,25 +127,63 @@ fn enter<'a>(
     access: &Access,
     agents: &'a [Agent],
     head: &Parts,
+    has_body: bool,
 ) -> Result<Admitted<'a>, Problem> {
     let methods = page.methods();
     method(methods, &head.method)?;
     if head.method == Method::OPTIONS {
         return Ok(Admitted::Preflight { methods });
     }
+    let caller = |name: Option<&str>| {
+        let principal = access.principal(&head.headers)?;
+        let agent = find(agents, name).ok_or(StartError::UnknownAgent)?;
+        Ok::<_, Problem>((agent, principal))
+    };
     match page {
         Page::Info => access
             .principal(&head.headers)
             .map(|_| Admitted::Info { host }),
         Page::Run(name) => {
             media_type(&head.headers)?;
-            let principal = access.principal(&head.headers)?;
-            let agent = find(agents, name).ok_or(StartError::UnknownAgent)?;
-            if head.version < Version::HTTP_11 {
-                return Err(Problem::HttpVersion);
-            }
+            let (agent, principal) = caller(name)?;
+            can_stream(head.version)?;
             Ok(Admitted::Run { agent, principal })
         }
+        Page::Threads { agent } => {
+            let (agent, principal) = caller(Some(agent))?;
+            Ok(Admitted::Threads { agent, principal })
+        }
+        Page::Thread {
+            agent,
+            thread,
+            part,
+        } => {
+            // Without a body a page can send it unasked; but not without its Origin, which was looked at.
+            if part == Part::Cancel && has_body {
+                media_type(&head.headers)?;
+            }
+            let (agent, principal) = caller(Some(agent))?;
+            let deed = match part {
+                Part::Whole if head.method == Method::DELETE => Deed::Forget,
+                Part::Whole => Deed::Show,
+                Part::Events => Deed::Watch,
+                Part::Cancel => Deed::Cancel,
+            };
+            if deed == Deed::Watch {
+                can_stream(head.version)?;
+            }
+            let key = threads::key(&principal, agent, segment::thread(thread)?);
+            Ok(Admitted::Thread { key, deed })
+        }
+    }
+}
+
+/// A stream has no length, and before HTTP/1.1 its end could not be told from a broken one.
+fn can_stream(version: Version) -> Result<(), Problem> {
+    if version < Version::HTTP_11 {
+        Err(Problem::HttpVersion)
+    } else {
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! of their own, over HTTP/1.1 ([`Listener`]).
 //!
 //! A request passes the guards in one fixed order, which `guard` decides in a synchronous function:
-//! health routes, Host, Origin, path, method, content type, token, agent, HTTP version. Only then is a
+//! health routes, Host, Origin, path, method, content type, token, agent, HTTP version, thread. Only then is a
 //! byte of the body read, up to a limit, decoded, and given to the engine. A refusal is a status and a
 //! small JSON body, changes nothing, and lives in `problem`, the only file that knows statuses.
 //!
@@ -11,7 +11,7 @@
 //! sending side hung up, too: from here the two look the same, and one that left must not keep its turn.
 //! So does, after some time, one that takes nothing of what is sent to it.
 //!
-//! hyper is driven by hand rather than by `axum` or `tower-http`: there are five routes, the guards must
+//! hyper is driven by hand rather than by `axum` or `tower-http`: there are ten routes, the guards must
 //! run before any of them in an order that CORS layers do not offer (they withhold headers, a listener
 //! on a laptop has to refuse), and a refusal has to stay readable for a client that is still sending.
 //! What hyper itself refuses (a request line or header that cannot be parsed) is a bare 400, 414 or 431.
@@ -24,16 +24,21 @@ mod cors;
 mod guard;
 mod host;
 mod info;
+mod list;
 mod listener;
 mod options;
 mod path;
 mod problem;
+mod query;
 mod reply;
 mod route;
 mod runtime;
 mod secret;
+mod segment;
 mod service;
 mod sse;
+mod thread;
+mod threads;
 mod tokens;
 
 pub use auth::Access;

@@ -12,9 +12,12 @@ use http::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::reply::{self, Reply};
+use super::{
+    reply::{self, Reply},
+    route::Probe,
+};
 use crate::{
-    engine::{BadWish, StartError},
+    engine::{BadWish, StartError, UnknownThread},
     protocol::decode::DecodeError,
 };
 
@@ -67,6 +70,17 @@ pub(super) enum Problem {
     /// The body is no `RunAgentInput`.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// Something in the path or the query is not as it has to be.
+    #[error("{place} {why}")]
+    Parameter {
+        /// What.
+        place: &'static str,
+        /// What it must be or must not be; repeats nothing of it.
+        why: String,
+    },
+    /// No such thread, or somebody else's: the two are told the same.
+    #[error("failed to {0}")]
+    Thread(#[from] UnknownThread),
     /// The run cannot start.
     #[error("failed to {0}")]
     Start(#[from] StartError),
@@ -94,6 +108,8 @@ impl Problem {
                 DecodeError::Syntax(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
                 DecodeError::Invalid { .. } => (StatusCode::BAD_REQUEST, "invalid_input"),
             },
+            Self::Parameter { .. } => (StatusCode::BAD_REQUEST, "invalid_input"),
+            Self::Thread(UnknownThread) => (StatusCode::NOT_FOUND, "unknown_thread"),
             Self::Start(error) => match error {
                 StartError::UnknownAgent => (StatusCode::NOT_FOUND, "unknown_agent"),
                 StartError::NothingToDo => (StatusCode::BAD_REQUEST, "nothing_to_do"),
@@ -155,12 +171,12 @@ impl Problem {
     }
 }
 
-/// The answer of a probe, which learns nothing but this.
-pub(super) fn health(draining: bool) -> Reply {
-    let (status, word) = if draining {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining")
-    } else {
-        (StatusCode::OK, "ok")
+/// The answer of a probe, which learns nothing but this. A daemon that drains lives, but takes nothing new.
+pub(super) fn health(probe: Probe, draining: bool) -> Reply {
+    let (status, word) = match (draining, probe) {
+        (false, _) => (StatusCode::OK, "ok"),
+        (true, Probe::Live) => (StatusCode::OK, "draining"),
+        (true, Probe::Ready) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
     };
     let mut reply = reply::json(&json!({ "status": word }));
     *reply.status_mut() = status;
@@ -228,7 +244,12 @@ mod tests {
             P::BodyTimeout => P::BodyBroken,
             P::BodyBroken => P::Decode(DecodeError::Syntax("x".into())),
             P::Decode(DecodeError::Syntax(_)) => P::Decode(invalid("/threadId".into())),
-            P::Decode(DecodeError::Invalid { .. }) => P::Start(StartError::NothingToDo),
+            P::Decode(DecodeError::Invalid { .. }) => P::Parameter {
+                place: "limit",
+                why: "must be a number".into(),
+            },
+            P::Parameter { .. } => P::Thread(UnknownThread),
+            P::Thread(_) => P::Start(StartError::NothingToDo),
             P::Start(StartError::NothingToDo) => P::Start(bad_wish()),
             P::Start(StartError::Wish(_)) => P::Start(StartError::Busy),
             P::Start(StartError::Busy) => P::Start(StartError::Full),
@@ -279,6 +300,8 @@ mod tests {
         400 body_incomplete
         400 invalid_json
         400 invalid_input
+        400 invalid_input
+        404 unknown_thread
         400 nothing_to_do
         400 not_offered
         409 thread_busy retry-after

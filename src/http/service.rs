@@ -23,18 +23,27 @@ use super::{
     Access, ServiceOptions,
     body::Inbound,
     cors,
-    guard::{self, Admitted},
+    guard::{self, Admitted, Deed},
     info::Info,
     problem::{self, Problem, clean},
+    query::Query,
     reply::{self, Reply},
     route::Probe,
     sse::Sse,
+    threads,
 };
 use crate::{
     deps::{AgentName, Principal},
     engine::Runtime,
-    protocol::decode::{self, Warning},
+    protocol::{
+        ThreadId,
+        decode::{self, Warning},
+    },
+    store::Key,
 };
+
+/// How much of a path or an id stands in the log, in bytes.
+const MAX_LOGGED: usize = 300;
 
 /// The AG-UI routes of a runtime, for any server that takes a hyper or a tower service.
 ///
@@ -77,7 +86,7 @@ impl Service {
         B: Body<Data = Bytes>,
     {
         let id = self.0.runtime.env().id("req");
-        let path = clean(request.uri().path(), 200);
+        let path = clean(request.uri().path(), MAX_LOGGED);
         let span = debug_span!("request", id, method = %request.method(), path);
         self.0.respond(request, &id).instrument(span).await
     }
@@ -128,20 +137,27 @@ impl Shared {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = Inbound::new(&head.headers, body);
-        let verdict = guard::admit(&self.options, &self.access, self.runtime.agents(), &head);
+        let agents = self.runtime.agents();
+        let verdict = guard::admit(
+            &self.options,
+            &self.access,
+            agents,
+            &head,
+            body.is_expected(),
+        );
         let served = match verdict.outcome {
             // A panic may leave the body half read, and it is not used again but to be drained.
             Ok(admitted) => AssertUnwindSafe(self.serve(admitted, &head, &mut body))
                 .catch_unwind()
                 .await
-                .unwrap_or(Err(Problem::Internal)),
-            Err(problem) => Err(problem),
+                .unwrap_or(Err(Problem::Internal.into())),
+            Err(problem) => Err(problem.into()),
         };
         let mut left_unread = false;
         let mut reply = match served {
             Ok(reply) => reply,
-            Err(problem) => {
-                log(&problem, id);
+            Err(Refused { problem, thread }) => {
+                log(&problem, id, head.uri.path(), thread.as_ref());
                 left_unread = !body.settle().await;
                 problem.reply(id)
             }
@@ -164,7 +180,7 @@ impl Shared {
         admitted: Admitted<'_>,
         head: &Parts,
         body: &mut Inbound<B>,
-    ) -> Result<Reply, Problem>
+    ) -> Result<Reply, Refused>
     where
         B: Body<Data = Bytes> + Unpin,
     {
@@ -190,6 +206,37 @@ impl Shared {
                 let bytes = body.read(max_body, body_timeout).await?;
                 self.run(agent, &principal, &bytes).await
             }
+            Admitted::Threads { agent, principal } => {
+                let query = Query::of(&head.uri);
+                Ok(threads::list(&self.runtime, agent, &principal, &query).await?)
+            }
+            Admitted::Thread { key, deed } => {
+                let done = self.thread(&key, deed, head, body).await;
+                done.map_err(|problem| Refused::on(key.thread, problem))
+            }
+        }
+    }
+
+    async fn thread<B>(
+        &self,
+        key: &Key,
+        deed: Deed,
+        head: &Parts,
+        body: &mut Inbound<B>,
+    ) -> Result<Reply, Problem>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let runtime = &self.runtime;
+        match deed {
+            Deed::Show => threads::show(runtime, key).await,
+            Deed::Forget => threads::forget(runtime, key).await,
+            Deed::Watch => threads::watch(runtime, key, head, self.options.heartbeat).await,
+            Deed::Cancel => {
+                let within = self.options.body_timeout;
+                let body = body.read(threads::MAX_CANCEL, within).await?;
+                threads::cancel(runtime, key, &body).await
+            }
         }
     }
 
@@ -198,30 +245,54 @@ impl Shared {
         agent: &AgentName,
         principal: &Principal,
         bytes: &[u8],
-    ) -> Result<Reply, Problem> {
-        let decoded = decode::run_input(bytes)?;
+    ) -> Result<Reply, Refused> {
+        let decoded = decode::run_input(bytes).map_err(Problem::from)?;
         report(&decoded.warnings);
-        let reader = self.runtime.start(agent, principal, decoded.input).await?;
+        let thread = decoded.input.thread_id.clone();
+        let started = self.runtime.start(agent, principal, decoded.input).await;
+        let reader = started.map_err(|why| Refused::on(thread, why.into()))?;
         let events = Sse::new(reader, self.options.heartbeat);
         Ok(reply::stream(events))
     }
 
     fn probe(&self, probe: Probe) -> Reply {
-        let draining = match probe {
-            Probe::Live => false,
-            Probe::Ready => self.runtime.is_draining(),
-        };
-        problem::health(draining)
+        problem::health(probe, self.runtime.is_draining())
     }
 }
 
-/// Says once why a request was refused, in words of ours.
-fn log(problem: &Problem, id: &str) {
+/// A refusal, with the thread that was asked for as far as that is known.
+struct Refused {
+    problem: Problem,
+    thread: Option<ThreadId>,
+}
+
+impl Refused {
+    fn on(thread: ThreadId, problem: Problem) -> Self {
+        Self {
+            problem,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            thread: None,
+        }
+    }
+}
+
+/// Says once what was refused and why, in words of ours. The query is left out: some put secrets there.
+fn log(problem: &Problem, id: &str, path: &str, thread: Option<&ThreadId>) {
     let (status, code) = (problem.status().as_u16(), problem.code());
+    let path = clean(path, MAX_LOGGED);
+    let thread = thread.map(|thread| clean(thread.as_str(), MAX_LOGGED));
     if matches!(problem, Problem::Internal) {
-        warn!(request = id, status, code, "request failed");
+        warn!(request = id, status, code, path, thread, "request failed");
     } else {
-        info!(request = id, status, code, "request refused");
+        info!(request = id, status, code, path, thread, "request refused");
     }
 }
 

@@ -252,6 +252,14 @@ async fn a_refusal_names_the_methods_of_its_path() {
         ("GET", "/agui/demo", "POST, OPTIONS"),
         ("DELETE", "/agui", "POST, OPTIONS"),
         ("POST", "/agui/info", "GET, HEAD, OPTIONS"),
+        ("DELETE", "/agui/demo/threads", "GET, HEAD, OPTIONS"),
+        (
+            "POST",
+            "/agui/demo/threads/t1",
+            "GET, HEAD, DELETE, OPTIONS",
+        ),
+        ("PUT", "/agui/demo/threads/t1/events", "GET, OPTIONS"),
+        ("GET", "/agui/demo/threads/t1/cancel", "POST, OPTIONS"),
         ("POST", "/healthz", "GET, HEAD"),
     ] {
         let answer = daemon.ask(method, path).send().await;

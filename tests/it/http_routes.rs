@@ -82,7 +82,7 @@ async fn report_r86_a_probe_needs_nothing_and_is_told_nothing() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_drains_is_alive_but_not_ready_and_starts_nothing() {
+async fn a_daemon_that_drains_is_alive_and_says_so_but_is_not_ready_and_starts_nothing() {
     let (daemon, mut stream, turn) = Daemon::puppet().await;
     stream.until("STATE_SNAPSHOT").await;
     let closing = daemon.runtime.close();
@@ -95,7 +95,10 @@ async fn a_daemon_that_drains_is_alive_but_not_ready_and_starts_nothing() {
         (live, ready, run)
     };
     let ((), (live, ready, run)) = tokio::join!(closing, watching);
-    assert_eq!(live.head.status, 200);
+    assert_eq!(
+        (live.head.status, live.json()),
+        (200, json!({"status": "draining"}))
+    );
     assert_eq!(
         (ready.head.status, ready.json()),
         (503, json!({"status": "draining"}))
@@ -236,6 +239,20 @@ async fn a_preflight_allows_what_it_asks_for_before_any_token() {
         answer.head.header("access-control-allow-methods"),
         Some("GET, HEAD, OPTIONS")
     );
+    for (path, methods) in [
+        ("/agui/demo/threads", "GET, HEAD, OPTIONS"),
+        ("/agui/demo/threads/t1", "GET, HEAD, DELETE, OPTIONS"),
+        ("/agui/demo/threads/t1/events", "GET, OPTIONS"),
+        ("/agui/demo/threads/t1/cancel", "POST, OPTIONS"),
+    ] {
+        let answer = preflight(path, "GET").send().await;
+        let allowed = answer.head.header("access-control-allow-methods");
+        assert_eq!(
+            (answer.head.status, allowed),
+            (204, Some(methods)),
+            "{path}"
+        );
+    }
     assert_eq!(daemon.turns(), 0);
     daemon.stop().await;
 }

@@ -15,7 +15,7 @@ const FLOORS: [(&str, &[&str]); 13] = [
     ("deps", &["protocol", "state"]),
     ("cores", &["deps", "env", "protocol"]),
     ("engine", &["deps", "env", "protocol", "state", "store"]),
-    ("http", &["deps", "engine", "env", "protocol"]),
+    ("http", &["deps", "engine", "env", "protocol", "store"]),
     ("conformance", &["deps", "engine", "protocol"]),
     ("telemetry", &[]),
     ("lifecycle", &["engine", "http"]),

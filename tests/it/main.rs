@@ -18,6 +18,7 @@ mod http_bodies;
 mod http_refusals;
 mod http_routes;
 mod http_streams;
+mod http_threads;
 mod layering;
 mod readme;
 mod store;

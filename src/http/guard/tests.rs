@@ -23,10 +23,44 @@ struct Wrong {
     token: bool,
     agent: bool,
     version: bool,
+    thread: bool,
 }
 
+/// A route, and which guards stand in front of it.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    method: &'static str,
+    /// What follows the agent; `{}` stands for the thread.
+    path: &'static str,
+    has_body: bool,
+    streams: bool,
+}
+
+const fn way(method: &'static str, path: &'static str, has_body: bool, streams: bool) -> Way {
+    Way {
+        method,
+        path,
+        has_body,
+        streams,
+    }
+}
+
+const RUN: Way = way("POST", "", true, true);
+
+const WAYS: [Way; 7] = [
+    RUN,
+    way("GET", "/threads", false, false),
+    way("GET", "/threads/{}", false, false),
+    way("DELETE", "/threads/{}", false, false),
+    way("GET", "/threads/{}/events", false, true),
+    way("POST", "/threads/{}/cancel", true, false),
+    way("POST", "/threads/{}/cancel", false, false),
+];
+
 impl Wrong {
-    fn from_bits(bits: u8) -> Self {
+    const BITS: u32 = 9;
+
+    fn from_bits(bits: u16) -> Self {
         let bit = |at: u8| bits & (1 << at) != 0;
         Self {
             host: bit(0),
@@ -37,17 +71,19 @@ impl Wrong {
             token: bit(5),
             agent: bit(6),
             version: bit(7),
+            thread: bit(8),
         }
     }
 
-    fn head(self) -> Parts {
+    fn head(self, way: Way) -> Parts {
         let pick =
             |wrong: bool, bad: &'static str, good: &'static str| if wrong { bad } else { good };
         let agent = pick(self.agent, "nobody", "demo");
         let base = pick(self.path, "/elsewhere", "/agui");
+        let below = way.path.replace("{}", pick(self.thread, "%00", "t%2F1"));
         let request = Request::builder()
-            .method(pick(self.method, "PUT", "POST"))
-            .uri(format!("{base}/{agent}"))
+            .method(pick(self.method, "PUT", way.method))
+            .uri(format!("{base}/{agent}{below}"))
             .version(if self.version {
                 Version::HTTP_10
             } else {
@@ -64,16 +100,18 @@ impl Wrong {
     }
 
     /// The code of the first guard that must refuse; written down apart from the guards themselves.
-    fn expected(self) -> Option<&'static str> {
+    fn expected(self, way: Way) -> Option<&'static str> {
+        let of_thread = way.path.contains("{}");
         [
             (self.host, "host_not_allowed"),
             (self.origin, "origin_not_allowed"),
             (self.path, "not_found"),
             (self.method, "method_not_allowed"),
-            (self.media_type, "unsupported_media_type"),
+            (self.media_type && way.has_body, "unsupported_media_type"),
             (self.token, "unauthorized"),
             (self.agent, "unknown_agent"),
-            (self.version, "http_version"),
+            (self.version && way.streams, "http_version"),
+            (self.thread && of_thread, "invalid_input"),
         ]
         .into_iter()
         .find_map(|(wrong, code)| wrong.then_some(code))
@@ -87,24 +125,52 @@ fn agents() -> Vec<Agent> {
 }
 
 fn judge(head: &Parts, see: impl FnOnce(Verdict<'_>)) {
+    judge_with(head, true, see);
+}
+
+fn judge_with(head: &Parts, has_body: bool, see: impl FnOnce(Verdict<'_>)) {
     let options = ServiceOptions {
         origins: vec![Origin::new(PAGE).unwrap()],
         ..ServiceOptions::default()
     };
     let access = Access::Token(Secret::new("yes").unwrap());
-    see(admit(&options, &access, &agents(), head));
+    see(admit(&options, &access, &agents(), head, has_body));
 }
 
 /// Requirements 7, 10, 12 and 14; field report R76.
 #[test]
 fn each_combination_is_refused_by_the_first_guard_that_it_offends() {
-    for bits in 0..=u8::MAX {
+    for (way, bits) in WAYS
+        .into_iter()
+        .flat_map(|way| (0..1 << Wrong::BITS).map(move |bits| (way, bits)))
+    {
         let wrong = Wrong::from_bits(bits);
-        judge(&wrong.head(), |verdict| {
+        judge_with(&wrong.head(way), way.has_body, |verdict| {
             let code = verdict.outcome.as_ref().err().map(Problem::code);
-            assert_eq!(code, wrong.expected(), "{wrong:?}");
+            assert_eq!(code, wrong.expected(way), "{way:?} {wrong:?}");
             let page_can_read = !wrong.host && !wrong.origin;
             assert_eq!(verdict.grant.is_some(), page_can_read, "{wrong:?}");
+        });
+    }
+}
+
+#[test]
+fn what_is_done_with_a_thread_is_said_by_path_and_method() {
+    for (way, expected) in [
+        (WAYS[2], Deed::Show),
+        (way("HEAD", "/threads/{}", false, false), Deed::Show),
+        (WAYS[3], Deed::Forget),
+        (WAYS[4], Deed::Watch),
+        (WAYS[5], Deed::Cancel),
+        (WAYS[6], Deed::Cancel),
+    ] {
+        judge_with(&Wrong::default().head(way), way.has_body, |verdict| {
+            let Ok(Admitted::Thread { key, deed }) = verdict.outcome else {
+                panic!("{way:?}: {:?}", verdict.outcome);
+            };
+            assert_eq!(deed, expected);
+            assert_eq!((&*key.principal, &*key.agent), ("local", "demo"));
+            assert_eq!(key.thread.as_str(), "t/1");
         });
     }
 }
@@ -139,6 +205,10 @@ fn report_r77_a_preflight_is_answered_before_the_token_but_not_before_host_and_o
     for (host, origin, path, code) in [
         ("localhost", PAGE, "/agui/demo", None),
         ("localhost", PAGE, "/agui/info", None),
+        ("localhost", PAGE, "/agui/demo/threads", None),
+        ("localhost", PAGE, "/agui/demo/threads/t1", None),
+        ("localhost", PAGE, "/agui/demo/threads/t1/events", None),
+        ("localhost", PAGE, "/agui/demo/threads/t1/cancel", None),
         ("localhost", PAGE, "/nothing", Some("not_found")),
         ("evil", PAGE, "/agui/demo", Some("host_not_allowed")),
         (
@@ -169,7 +239,7 @@ fn r9_a_run_without_a_name_is_the_first_agents() {
         ("/agui/", "demo"),
         ("/agui/second", "second"),
     ] {
-        let mut head = Wrong::default().head();
+        let mut head = Wrong::default().head(RUN);
         head.uri = path.parse().unwrap();
         judge(&head, |verdict| match verdict.outcome {
             Ok(Admitted::Run { agent, .. }) => assert_eq!(agent.as_str(), name),

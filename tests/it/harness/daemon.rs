@@ -17,6 +17,7 @@ use agui_serve::{
     engine::{self, Runtime},
     env::Env,
     http::{self, Access, Digest, Listener, Secret, Tokens},
+    store::Store,
 };
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
@@ -44,7 +45,11 @@ pub(crate) struct Builder {
     http: http::Options,
     engine: engine::Options,
     access: Access,
+    store: Store,
 }
+
+/// When it is, in every daemon.
+pub(crate) const NOW: i64 = 1_700_000_000_000;
 
 impl Daemon {
     /// Starts a daemon with one agent, `demo`, and everything else as it is by default.
@@ -71,6 +76,7 @@ impl Daemon {
             },
             engine: engine::Options::default(),
             access: Access::Token(Secret::new(TOKEN).unwrap()),
+            store: Store::memory(Env::fixed(NOW)),
         }
     }
 
@@ -177,6 +183,12 @@ impl Builder {
         self
     }
 
+    /// Keeps threads in this store.
+    pub(crate) fn store(mut self, store: &Store) -> Self {
+        self.store = store.clone();
+        self
+    }
+
     /// Starts it, with a clock that stands and ids that count.
     pub(crate) fn start(self) -> Daemon {
         let base = self.http.service.path.prefix().to_owned();
@@ -186,7 +198,8 @@ impl Builder {
             turns: Arc::clone(&turns),
         };
         let first = deps.agents()[0].name.to_string();
-        let runtime = Runtime::with_env(Arc::new(deps), self.engine, Env::fixed(1_700_000_000_000));
+        let env = Env::fixed(NOW);
+        let runtime = Runtime::with_store(Arc::new(deps), self.engine, env, self.store);
         let listener = runtime.listen(self.http, self.access).unwrap();
         Daemon {
             addr: listener.addr(),

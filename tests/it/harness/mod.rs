@@ -26,7 +26,7 @@ pub(crate) use self::{
     answer::Answer,
     ask::Ask,
     client::Client,
-    daemon::{Daemon, TOKEN},
+    daemon::{Daemon, NOW, TOKEN},
     program::{Program, Running},
     puppet::{Puppet, Turn},
     stream::Stream,
