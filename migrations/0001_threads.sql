@@ -33,6 +33,8 @@ CREATE TABLE agui_runs (
     run        TEXT    NOT NULL,
     -- running, success, cancelled or failed.
     outcome    TEXT    NOT NULL,
+    -- Of a success that is none of the agent's being done: why it ended.
+    stop_reason TEXT,
     -- Of a failure: the code and the sentence that the client was told.
     code       TEXT,
     message    TEXT,
@@ -52,6 +54,8 @@ CREATE TABLE agui_messages (
     after    TEXT,
     -- The message as AG-UI has it, in JSON.
     body     TEXT    NOT NULL,
+    -- Whether the run that says it may still change it, or put something before it.
+    is_draft INTEGER NOT NULL DEFAULT 0,
     UNIQUE (thread, message)
 ) STRICT;
 

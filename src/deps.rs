@@ -26,10 +26,10 @@ pub trait Deps: Send + Sync + 'static {
     /// The agents that can be posted to, the default one first. Starts nothing.
     fn agents(&self) -> &[Agent];
 
-    /// What was last heard of what can be chosen in a session of an agent, and is chosen unless a client
-    /// says otherwise. Starts nothing; empty until a session has told.
-    fn settings(&self, agent: &AgentName) -> Settings {
-        let _ = agent;
+    /// What was last heard of what can be chosen in a session that an agent has for a principal, and is chosen
+    /// unless a client says otherwise. Starts nothing; empty until a session has told.
+    fn settings(&self, agent: &AgentName, principal: &Principal) -> Settings {
+        let _ = (agent, principal);
         Settings::default()
     }
 
@@ -200,8 +200,9 @@ pub enum Session {
     New,
     /// The thread's own, which has heard what the thread's history holds.
     Bound(SessionRef),
-    /// The thread's own, but the conversation was cut back since: it has heard more than the history
-    /// holds. A core that cannot make it forget that opens another one.
+    /// The thread's own until now, but the conversation was cut back: it has heard more than the history holds.
+    /// The thread is no longer bound to it. A core that can make it forget that binds it again; another one opens
+    /// a new session.
     Rewound(SessionRef),
 }
 
@@ -361,6 +362,15 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::EndTurn,
+        Self::MaxTokens,
+        Self::MaxTurnRequests,
+        Self::Refusal,
+        Self::Cancelled,
+    ];
+
     /// The reason in ACP's words.
     pub fn as_str(self) -> &'static str {
         match self {

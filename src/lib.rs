@@ -1,8 +1,8 @@
 //! `agui-serve`: one daemon that puts any agent behind [AG-UI](https://docs.ag-ui.com) 1.0.
 //!
 //! A page posts a run; the daemon drives an agent and streams back what happens. The agent stays what
-//! it is: the daemon adds the protocol, a stop that stops, and a listener that is safe to leave
-//! running on a laptop.
+//! it is: the daemon adds the protocol, threads that last, a stop that stops, and a listener that is safe to
+//! leave running on a laptop.
 //!
 //! # The house
 //!
@@ -13,13 +13,13 @@
 //!   │
 //! http           listener, guards, routes, the SSE body; the only floor that knows HTTP statuses
 //!   │            (conformance, beside it, tries whether a core keeps the promises of the seam)
-//! engine         turns, runs, the log and its cursors, the writer; the only floor that makes events
+//! engine         threads, turns, runs, the log and its cursors, the writer; the only floor that makes events
 //!   │
 //! cores          demo, acp: what answers for an agent; each behind a cargo feature
 //!   │
 //! deps           the seam: what the adapter asks of a core, and a core of the adapter
 //!   │
-//! state          the document that clients see as shared state
+//! store  state   what is kept of threads, in a database; the document that clients see as shared state
 //!   │
 //! protocol  env  AG-UI as plain data; the clock and the ids
 //! ```
@@ -32,15 +32,18 @@
 //! 1. [`http`] checks the request (host, origin, method, content type, token, size) and
 //!    [`protocol::decode`] reads it: leniently, but what is malformed is refused with its place. Until
 //!    here a refusal is an HTTP status, and nothing has changed.
-//! 2. [`engine::Runtime::start`] decides what is asked for, takes the thread's slot, begins the run's log
-//!    with `RUN_STARTED` and the state, and hands back a [`engine::Reader`]. The turn goes on in a task of
-//!    its own; the HTTP response is only a cursor on the log.
+//! 2. [`engine::Runtime::start`] decides what is asked for and takes the thread's slot, or waits for it, or finds
+//!    the same run there. It looks into the [`store`] for what the thread holds, sets the request's messages beside
+//!    that, notes the run, begins its log with `RUN_STARTED` and the state, and hands back a [`engine::Reader`]. The
+//!    turn goes on in a task of its own; the HTTP response is only a cursor on the log.
 //! 3. The core runs its turn and says what happens as [`deps::CoreEvent`]s. The turn's task translates
 //!    them; the writer opens and closes what the protocol wants opened and closed; their frames are
-//!    appended to the log, whatever was ready as one entry.
+//!    appended to the log, whatever was ready as one entry. Messages are kept in the store as they are complete.
+//!    Whoever looks on meanwhile visits the turn and is told what there is; then it reads the same log.
 //! 4. The turn ends: the core is done, has failed, has panicked, or was stopped because its reader is
 //!    gone, it took too long, or the daemon shuts down. One synchronous function decides what that
-//!    means; the thread's slot is given back, then the one terminal event is written.
+//!    means; the end is noted in the store, the thread's slot is given back (to the run that waits for it first),
+//!    then the one terminal event is written.
 //!
 //! # Embedding
 //!
@@ -51,6 +54,8 @@
 //!   shuts down without touching runs or state.
 //! - [`Runtime::service`] gives the same routes as a [`Service`], for a server that is there already.
 //! - [`Runtime::close`] is a step of its own and ends everything that runs.
+//!
+//! Threads are kept in memory unless the runtime is given a [`store::Store`] ([`Runtime::with_store`]).
 //!
 //! All of it takes plain options and knows nothing of configuration files; the daemon itself is put together in
 //! the same way. `examples/embed.rs` and `examples/axum.rs` are whole programs, and [`conformance`] tries whether a

@@ -2,25 +2,34 @@
 //!
 //! The first signal is a request: nothing new begins, and whoever asks is told so (503, `readyz` too);
 //! what runs may end within its grace period, and an idle daemon is gone once what its agents keep has
-//! ended, which takes some seconds at most. A second signal, or the end of the period, stops every turn;
-//! each open stream still gets its terminal event. Then the listener closes, gives connections a moment
+//! ended, which takes some seconds at most. The end of the period stops every turn, in as much time as its agent's
+//! policy gives it; a second signal does not wait for that. Each open stream still gets its terminal event. Then the listener closes, gives connections a moment
 //! to take what was written, and cuts them.
 //!
 //! The end of the listener without a signal is a failure, whatever it says about itself.
 
-use std::{io, pin::pin, time::Duration};
+use std::{convert::Infallible, io, pin::pin, time::Duration};
 
 use futures_util::{
     Stream, StreamExt,
     stream::{self, BoxStream},
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::sleep,
+};
 use tracing::info;
 
 use crate::{
     engine::Runtime,
     http::{Listener, ServeError},
 };
+
+/// The number of the signal for a file that became too large, on Linux (but for MIPS) and macOS.
+const SIGXFSZ: i32 = 25;
+
+/// How often threads are looked through for those that are not to be kept any longer.
+const SWEEP: Duration = Duration::from_mins(10);
 
 /// How long connections have at the end, once the engine has closed their bodies.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -37,6 +46,9 @@ pub fn stops() -> io::Result<BoxStream<'static, &'static str>> {
             arrivals.recv().await.map(|()| (name, arrivals))
         }))
     };
+    // A file that may not grow any further (`ulimit -f`) is to be an error like that of a full disk, and not the end:
+    // whoever listens for this signal does not end of it.
+    let _heard = signal(SignalKind::from_raw(SIGXFSZ))?;
     let kinds = [
         of(SignalKind::terminate(), "SIGTERM")?.boxed(),
         of(SignalKind::interrupt(), "SIGINT")?.boxed(),
@@ -60,19 +72,32 @@ pub async fn run(
         biased;
         Some(name) = stops.next() => announce(name, runtime.live_turns(), grace),
         ended = listener.wait() => return ended,
+        never = sweep(runtime) => match never {},
     }
     // The listener goes on meanwhile: it is what carries the streams to their ends, and whoever comes is told
     // that the daemon is draining, and when to come again.
-    tokio::select! {
+    let is_urged = tokio::select! {
         biased;
-        Some(name) = stops.next() => info!(signal = name, "stopping at once"),
-        () = runtime.drain(grace) => {}
+        Some(name) = stops.next() => {
+            info!(signal = name, "stopping at once");
+            true
+        }
+        () = runtime.drain(grace) => false,
+    };
+    if is_urged {
+        runtime.abort().await;
     }
-    // It ends when the last core had the time that its agent's policy gives it to stop.
-    runtime.close().await;
     listener.shutdown(LAST_WRITES).await;
     info!("stopped");
     Ok(())
+}
+
+/// Forgets threads as they get too old or too many.
+async fn sweep(runtime: &Runtime) -> Infallible {
+    loop {
+        runtime.sweep().await;
+        sleep(SWEEP).await;
+    }
 }
 
 /// Says what the first signal means for what is live, so that nobody takes the wait for a hang.

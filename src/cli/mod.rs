@@ -41,7 +41,8 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
         Some(Task::Doctor { serve, json }) => {
             return Ok(doctor::doctor(&serve.inputs(environ, cwd()?), json));
         }
-        Some(Task::Token { name, stdin }) => show(&token::token(name, stdin)?),
+        Some(Task::Token { name, stdin: false }) => show(&token::made(name)),
+        Some(Task::Token { name, stdin: true }) => show(&token::taken(name)?),
         #[cfg(feature = "acp")]
         Some(Task::Login {
             name,

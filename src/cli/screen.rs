@@ -24,6 +24,8 @@ pub(super) struct Screen<'a> {
     pub(super) tokens: &'a [(Principal, Digest)],
     /// Whether a person reads this, rather than a file or a log.
     pub(super) is_terminal: bool,
+    /// The database, unless threads are kept in memory.
+    pub(super) database: Option<&'a Path>,
     /// A thread id that was not used before.
     pub(super) thread: &'a str,
 }
@@ -43,6 +45,10 @@ impl Display for Screen<'_> {
         }
         writeln!(f)?;
         self.token(f)?;
+        match self.database {
+            Some(path) => writeln!(f, "  threads: {}", path.display())?,
+            None => writeln!(f, "  threads: in memory, a restart forgets them")?,
+        }
         if let Some(agent) = self.agents.first() {
             writeln!(f, "\nTry it in another terminal{}:\n", self.condition())?;
             self.curl(f, agent)?;
@@ -88,7 +94,7 @@ impl Screen<'_> {
         }
     }
 
-    /// A line that a shell takes as it stands. What one would change stands at its end.
+    /// A line that a shell takes as it stands, each time for another run. What one would change stands at its end.
     fn curl(&self, f: &mut Formatter<'_>, agent: &Agent) -> fmt::Result {
         write!(f, "curl -N {}/{} ", self.url, agent.name)?;
         if self.token.is_some() || !self.tokens.is_empty() {
@@ -101,9 +107,9 @@ impl Screen<'_> {
         }
         writeln!(
             f,
-            "-H 'Content-Type: application/json' -d '{{\"threadId\":\"{}\",\"runId\":\"1\",\
+            "-H 'Content-Type: application/json' -d '{{\"threadId\":\"{}\",\"runId\":\"'$(date +%s)'\",\
              \"protocolVersion\":\"{PROTOCOL_VERSION}\",\
-             \"messages\":[{{\"id\":\"1\",\"role\":\"user\",\"content\":\"say hello\"}}]}}'",
+             \"messages\":[{{\"id\":\"'$(date +%s)'\",\"role\":\"user\",\"content\":\"say hello\"}}]}}'",
             self.thread
         )
     }

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal},
+    path::Path,
     sync::Arc,
 };
 
@@ -39,6 +40,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     let access = tokens::access(token.as_ref(), &settings.tokens)?;
 
     // Waits for the daemon that has it.
+    let database = settings.store.at.path().map(Path::to_owned);
     let store = Store::open(settings.store, env.clone())?;
     let definitions = settings.agents.iter().map(definition).collect();
     let deps = Arc::new(Cores::new(definitions));
@@ -59,6 +61,7 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
             token: token.as_ref(),
             tokens: &settings.tokens,
             is_terminal: io::stdout().is_terminal(),
+            database: database.as_deref(),
             thread: &short(&env.id("try")),
         };
         show(&screen.to_string());
@@ -66,10 +69,11 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
             .as_ref()
             .map(|found| tracing::field::display(&found.source));
         let names = (!settings.tokens.is_empty()).then(|| tokens::names(&settings.tokens));
+        let threads = database.as_deref().unwrap_or(Path::new("memory")).display();
         if source.is_some() || names.is_some() {
-            info!(url, token = source, tokens = names, "listening");
+            info!(url, token = source, tokens = names, %threads, "listening");
         } else {
-            info!(url, "listening, without a token");
+            info!(url, %threads, "listening, without a token");
         }
         lifecycle::run(&runtime, &listener, stops, settings.shutdown_grace).await?;
         Ok(())

@@ -9,11 +9,13 @@ use crate::{config::tokens::Grant, deps::Principal};
 /// How much is read of a token, in bytes: more than the longest.
 const LONGEST: u64 = 8192;
 
-/// Makes a token, or takes the one on standard input, and answers with what to show.
-pub(super) fn token(principal: Principal, from_stdin: bool) -> anyhow::Result<String> {
-    if !from_stdin {
-        return Ok(Grant::new(principal).show());
-    }
+/// Makes a token, and answers with what to show.
+pub(super) fn made(principal: Principal) -> String {
+    Grant::new(principal).show()
+}
+
+/// Takes the token on standard input, and answers with what to show.
+pub(super) fn taken(principal: Principal) -> anyhow::Result<String> {
     let mut token = String::new();
     io::stdin()
         .take(LONGEST)

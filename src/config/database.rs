@@ -6,7 +6,7 @@ use super::{
     Environ, Error,
     load::{Inputs, Loaded},
 };
-use crate::store;
+use crate::store::{self, Folder, Location};
 
 /// The database within the state directory.
 const FILE: &str = "threads.db";
@@ -14,18 +14,20 @@ const FILE: &str = "threads.db";
 /// The settings of the store.
 pub(super) fn options(loaded: &Loaded, inputs: &Inputs) -> Result<store::Options, Error> {
     let raw = &loaded.raw;
-    let (path, make_folder) = match &raw.database {
-        Some(path) if path.as_os_str().is_empty() => (None, false),
-        Some(path) => (Some(path.clone()), false),
+    let at = match &raw.database {
+        Some(path) if path.as_os_str().is_empty() => Location::Memory,
+        Some(path) => Location::file(path),
         None => {
             let folder = state_dir(raw.state_dir.as_deref(), &inputs.environ);
             let folder = folder.ok_or_else(|| loaded.refuse(&["database"], NOWHERE))?;
-            (Some(folder.join(FILE)), true)
+            Location::File {
+                path: folder.join(FILE),
+                folder: Folder::Made,
+            }
         }
     };
     Ok(store::Options {
-        path,
-        make_folder,
+        at,
         wait: raw.store_wait.0,
         max_threads: raw.limits.max_threads,
         max_age: raw.limits.thread_ttl.0,

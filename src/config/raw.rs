@@ -201,7 +201,7 @@ impl Default for Limits {
             log_ttl: Span(limits.log_ttl),
             max_threads: store.max_threads,
             thread_ttl: Deadline(store.max_age),
-            transcript_bytes: Size(limits.transcript_bytes),
+            transcript_bytes: Size(store.transcript_bytes),
             max_waiting: limits.max_waiting,
             max_states: limits.max_states,
             max_connections: http::Options::default().max_connections,

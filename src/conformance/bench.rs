@@ -214,23 +214,29 @@ impl Run {
 /// The messages of a thread on which this is the first prompt.
 pub(super) fn say(content: impl Into<Value>) -> Value {
     let content = content.into();
-    json!([{"id": "said-1", "role": "user", "content": content}])
+    json!([{"id": unique("said"), "role": "user", "content": content}])
 }
 
 /// The messages of a thread on which this prompt follows another and its answer.
 pub(super) fn say_again(first: &str, answer: &str, then: &str) -> Value {
     json!([
-        {"id": "said-1", "role": "user", "content": first},
-        {"id": "said-2", "role": "assistant", "content": answer},
-        {"id": "said-3", "role": "user", "content": then},
+        {"id": unique("said"), "role": "user", "content": first},
+        {"id": unique("said"), "role": "assistant", "content": answer},
+        {"id": unique("said"), "role": "user", "content": then},
     ])
+}
+
+/// An id that was not used before: neither a run nor a message may be taken for another one.
+fn unique(what: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("{what}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A request as a client of this kind would send it, with something of everything in it.
 pub(super) fn input(thread: &ThreadId, messages: &Value, peer: Peer) -> RunAgentInput {
     let mut body = json!({
         "threadId": thread,
-        "runId": "run",
+        "runId": unique("run"),
         "state": {"place": "page", "list": [1, 2.50, null]},
         "messages": messages,
         "tools": [{

@@ -25,10 +25,12 @@ impl Calls {
         }
         let event = match signal {
             Signal::Event(event) => event,
-            Signal::Bind(session) if session.as_str().is_empty() => {
+            Signal::Bind(session) | Signal::Rebind(session) if session.as_str().is_empty() => {
                 return Err("it bound the thread to a session without a name".into());
             }
-            Signal::Bind(_) | Signal::Title(_) | Signal::Recall(_) => return Ok(()),
+            Signal::Bind(_) | Signal::Rebind(_) | Signal::Title(_) | Signal::Recall(_) => {
+                return Ok(());
+            }
         };
         match event {
             CoreEvent::ToolCallOpened { call, .. } => self.open(call),

@@ -78,7 +78,7 @@ async fn agents(deps: Arc<dyn Deps>, options: &Options) -> Result<AgentName, Str
             let agents = deps.agents().iter();
             let names: Vec<_> = agents.map(|agent| agent.name.clone()).collect();
             for name in &names {
-                let _ = deps.settings(name);
+                let _ = deps.settings(name, &Principal::local());
             }
             names
         });

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use crate::{
     deps::{
-        Agent, AgentName, BoxFuture, CoreEvent, Deps, Forgotten, SessionRef, Settings, Signal,
-        StopReason, TurnError, TurnIo, TurnRequest,
+        Agent, AgentName, BoxFuture, CoreEvent, Deps, Forgotten, Principal, SessionRef, Settings,
+        Signal, StopReason, TurnError, TurnIo, TurnRequest,
     },
     protocol::ThreadId,
 };
@@ -96,8 +96,8 @@ impl Deps for Tap {
         self.deps.agents()
     }
 
-    fn settings(&self, agent: &AgentName) -> Settings {
-        self.deps.settings(agent)
+    fn settings(&self, agent: &AgentName, principal: &Principal) -> Settings {
+        self.deps.settings(agent, principal)
     }
 
     fn turn(
@@ -172,6 +172,7 @@ impl Turn {
         let _ = match signal {
             Signal::Event(event) => io.emit(event).await,
             Signal::Bind(session) => io.bind(session).await,
+            Signal::Rebind(session) => io.rebind(session).await,
             Signal::Title(title) => io.entitle(title).await,
             Signal::Recall(past) => io.recall(past).await,
         };
@@ -265,7 +266,9 @@ impl Notes {
             self.breach.get_or_insert(breach);
         }
         match signal {
-            Signal::Bind(session) => self.session = Some(session.clone()),
+            Signal::Bind(session) | Signal::Rebind(session) => {
+                self.session = Some(session.clone());
+            }
             Signal::Event(CoreEvent::Text(text)) if self.text.len() < KEPT => {
                 self.text.push_str(text);
             }

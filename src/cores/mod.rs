@@ -11,8 +11,8 @@ use futures_util::future::{BoxFuture, join_all, ready};
 
 use crate::{
     deps::{
-        Agent, AgentName, Code, Deps, Forgotten, Model, PerSetting, Settings, StopReason,
-        TurnError, TurnIo, TurnRequest,
+        Agent, AgentName, Code, Deps, Forgotten, Model, PerSetting, Principal, Settings,
+        StopReason, TurnError, TurnIo, TurnRequest,
     },
     protocol::AgentCapabilities,
 };
@@ -47,7 +47,8 @@ pub trait Core: Send + Sync + 'static {
     }
 
     /// What was last heard of what can be chosen; the contract is that of [`Deps::settings`].
-    fn settings(&self) -> Settings {
+    fn settings(&self, principal: &Principal) -> Settings {
+        let _ = principal;
         Settings::default()
     }
 
@@ -125,9 +126,9 @@ impl Deps for Cores {
         &self.agents
     }
 
-    fn settings(&self, agent: &AgentName) -> Settings {
+    fn settings(&self, agent: &AgentName, principal: &Principal) -> Settings {
         self.core(agent)
-            .map(|core| core.settings())
+            .map(|core| core.settings(principal))
             .unwrap_or_default()
     }
 

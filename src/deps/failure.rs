@@ -44,6 +44,10 @@ codes! {
     AgentSilent = "agent_silent",
     /// The turn was stopped on purpose, as a client from before 1.0 is told of it.
     Cancelled = "cancelled",
+    /// The daemon ended before the run did.
+    RunLost = "run_lost",
+    /// The run waited for another one on its thread, and could not start then.
+    NotStarted = "not_started",
     /// The client missed events.
     ReaderTooSlow = "reader_too_slow",
     /// The demo was asked to fail.

@@ -25,6 +25,8 @@ pub enum Signal {
     Event(CoreEvent),
     /// The thread is bound to this session from now on.
     Bind(SessionRef),
+    /// The thread is bound to this session from now on, which knows nothing of the one before.
+    Rebind(SessionRef),
     /// The thread is called this from now on.
     Title(String),
     /// This was said in the thread before this turn.
@@ -51,13 +53,26 @@ impl TurnIo {
         }
     }
 
-    /// Binds the thread to a session of the core, for this turn and later ones.
+    /// Binds the thread to a session of the core, for this turn and later ones. It may have another name than
+    /// the one before, but goes on with it.
     ///
     /// # Errors
     /// The turn is over.
     pub async fn bind(&self, session: SessionRef) -> Result<(), Gone> {
         self.signals
             .send(Signal::Bind(session))
+            .await
+            .map_err(|_| Gone)
+    }
+
+    /// Binds the thread to a session that stands in for the one before and knows nothing of it: what was noted
+    /// of that one is dropped.
+    ///
+    /// # Errors
+    /// The turn is over.
+    pub async fn rebind(&self, session: SessionRef) -> Result<(), Gone> {
+        self.signals
+            .send(Signal::Rebind(session))
             .await
             .map_err(|_| Gone)
     }

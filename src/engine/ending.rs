@@ -1,10 +1,15 @@
 //! How a turn came to its end, and what its run's terminal event says. Decides, waits for nothing.
 
-use crate::deps::{Code, StopReason, TurnError};
+use crate::{
+    deps::{Code, StopReason, TurnError},
+    store::Outcome,
+};
 
 /// Why the engine stopped a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
+    /// Somebody asked for it: its thread is needed for another run, or is not wanted any more.
+    Asked,
     /// The reader of the POST was gone for as long as `linger` forgives.
     ReaderGone,
     /// The daemon is shutting down and the grace period is over.
@@ -19,6 +24,7 @@ impl Cause {
     /// The cause as a log field.
     pub(super) fn as_str(self) -> &'static str {
         match self {
+            Self::Asked => "asked",
             Self::ReaderGone => "reader_gone",
             Self::Shutdown => "shutdown",
             Self::Timeout => Code::TurnTimeout.as_str(),
@@ -59,7 +65,7 @@ impl Ending {
                 Code::AgentSilent,
                 "the agent gave no sign of life for too long",
             ),
-            (Some(Cause::ReaderGone | Cause::Shutdown), _)
+            (Some(Cause::Asked | Cause::ReaderGone | Cause::Shutdown), _)
             | (None, CoreEnd::Returned(Ok(StopReason::Cancelled))) => Self::Cancelled,
             (None, CoreEnd::Panicked | CoreEnd::Dropped) => Self::internal(),
             (None, CoreEnd::Returned(Err(error))) => Self::Failed {
@@ -69,6 +75,40 @@ impl Ending {
             (None, CoreEnd::Returned(Ok(StopReason::EndTurn))) => Self::Done { stop_reason: None },
             (None, CoreEnd::Returned(Ok(reason))) => Self::Done {
                 stop_reason: Some(reason.as_str()),
+            },
+        }
+    }
+
+    /// The ending that was noted of a run which is not live. One that was never noted was lost with the daemon
+    /// that ran it.
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Success { stop_reason } => {
+                let reasons = StopReason::ALL.map(StopReason::as_str);
+                let noted = stop_reason.as_deref();
+                Self::Done {
+                    stop_reason: reasons.into_iter().find(|reason| Some(*reason) == noted),
+                }
+            }
+            Outcome::Cancelled => Self::Cancelled,
+            Outcome::Running => Self::failed(Code::RunLost, "the daemon ended before this run did"),
+            Outcome::Failed { code, message } => {
+                let known = Code::ALL.iter().find(|known| known.as_str() == code);
+                Self::failed(known.copied().unwrap_or(Code::Internal), message)
+            }
+        }
+    }
+
+    /// The ending as it is noted.
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Done { stop_reason } => Outcome::Success {
+                stop_reason: stop_reason.map(ToOwned::to_owned),
+            },
+            Self::Cancelled => Outcome::Cancelled,
+            Self::Failed { code, message } => Outcome::Failed {
+                code: code.as_str().into(),
+                message: message.clone(),
             },
         }
     }
@@ -155,5 +195,15 @@ mod tests {
                 stop_reason: Some("refusal")
             }
         );
+    }
+
+    #[test]
+    fn an_ending_that_was_noted_is_told_again_as_it_was() {
+        let ended = StopReason::ALL.map(Ok).into_iter();
+        let failed = Err(TurnError::new(Code::AgentCrashed, "it crashed"));
+        for result in ended.chain([failed]) {
+            let ending = Ending::decide(None, &CoreEnd::Returned(result));
+            assert_eq!(Ending::of(&ending.outcome()), ending);
+        }
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Namespace, bounds, ending::Ending};
-use crate::protocol::{Body, Outcome, PROTOCOL_VERSION, RunId, ThreadId, TokenUsage};
+use crate::protocol::{
+    Body, Outcome, PROTOCOL_VERSION, RunAgentInput, RunId, ThreadId, TokenUsage,
+};
 
 /// What a run is called.
 #[derive(Debug, Clone)]
@@ -11,6 +13,17 @@ pub(super) struct RunIds {
     pub(super) thread: ThreadId,
     pub(super) run: RunId,
     pub(super) parent: Option<RunId>,
+}
+
+impl RunIds {
+    /// What the run is called that a request asks for.
+    pub(super) fn of(input: &RunAgentInput) -> Self {
+        Self {
+            thread: input.thread_id.clone(),
+            run: input.run_id.clone(),
+            parent: input.parent_run_id.clone(),
+        }
+    }
 }
 
 /// The first event.

@@ -15,6 +15,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use super::StartError;
 use crate::{
     protocol::{Content, Message, MessageBody, MessageId, ToolCallId},
     store::{Line, Transcript},
@@ -29,7 +30,7 @@ pub(super) struct Told {
     pub(super) lines: Vec<Line>,
     /// What is asked.
     pub(super) prompt: Content,
-    /// Which message asks it.
+    /// The message that asks it, the first one if there are several.
     pub(super) prompt_id: MessageId,
     /// Whether something that was said is taken back: what an agent remembers of it is too much.
     pub(super) is_cut: bool,
@@ -52,6 +53,25 @@ impl Told {
         lines
     }
 
+    /// Makes what a person said right before the prompt a part of it, if it is as new: nobody has heard it.
+    fn ask_together(&mut self, shown: &[Message], asked: usize) {
+        let is_new = |message: &&Message| {
+            matches!(message.body, MessageBody::User { .. })
+                && self.lines.iter().any(|line| line.message.id == message.id)
+        };
+        let before = shown[..asked]
+            .iter()
+            .rev()
+            .filter(|message| is_said(message));
+        let mut asked: Vec<_> = before.take_while(is_new).collect();
+        if let Some(first) = asked.last() {
+            self.prompt_id = first.id.clone();
+            asked.reverse();
+            let contents = asked.into_iter().filter_map(content).chain([&self.prompt]);
+            self.prompt = Content::together(contents);
+        }
+    }
+
     /// What was said before the prompt, as far as it is known from now on.
     pub(super) fn before(&self, stored: &Transcript) -> Vec<Message> {
         let said = |line: &Line| line.message.id != self.prompt_id;
@@ -60,12 +80,19 @@ impl Told {
     }
 }
 
-/// Reads a request's messages beside what is stored. `None`: no user message stands at their end, or there is
-/// nothing in it.
-pub(super) fn read(stored: &Transcript, shown: &[Message]) -> Option<Told> {
-    let (asked, prompt) = prompt(shown)?;
+/// Reads a request's messages beside what is stored. `seen`: the last message of a person's that the client has
+/// seen, if it tells.
+///
+/// # Errors
+/// No user message stands at their end, there is nothing in it, or its id is that of something else.
+pub(super) fn read(
+    stored: &Transcript,
+    shown: &[Message],
+    seen: Option<&str>,
+) -> Result<Told, StartError> {
+    let (asked, prompt) = prompt(shown).ok_or(StartError::NothingToDo)?;
     let stored = stored.lines.as_slice();
-    let known = Known::of(stored).matches(shown, asked);
+    let (known, sure) = Known::of(stored).matches(shown, asked);
     let mut told = Told {
         keep: None,
         lines: Vec::new(),
@@ -79,8 +106,8 @@ pub(super) fn read(stored: &Transcript, shown: &[Message]) -> Option<Told> {
     if let Some(at) = known[asked] {
         let line = &stored[at];
         if !matches!(line.message.body, MessageBody::User { .. }) {
-            // The client took the id of something else; nothing may stand twice under one id.
-            return Some(told);
+            // Nothing may stand twice under one id.
+            return Err(StartError::TakenId);
         }
         // Asked again: what came of it before goes.
         keep = at + 1;
@@ -91,10 +118,13 @@ pub(super) fn read(stored: &Transcript, shown: &[Message]) -> Option<Told> {
                 after: line.after.clone(),
             });
         }
-    } else if let Some((seen, at)) = anchor(shown, &known[..asked]) {
-        from = seen + 1;
+    } else if let Some((place, at)) = anchor(shown, &known[..asked]) {
+        from = place + 1;
         after = Some(stored[at].message.id.clone());
-        keep = divergence(stored, at, &known).unwrap_or(keep);
+        // A text alone may stand in several places: nothing is taken back for it.
+        if sure[place] {
+            keep = divergence(stored, at, &known, seen).unwrap_or(keep);
+        }
     } else if stored.is_empty() {
         from = 0;
     }
@@ -122,7 +152,10 @@ pub(super) fn read(stored: &Transcript, shown: &[Message]) -> Option<Told> {
             });
         }
     }
-    Some(told)
+    if known[asked].is_none() {
+        told.ask_together(shown, asked);
+    }
+    Ok(told)
 }
 
 /// The place of the message that asks for something, and what it asks. Instructions, thoughts and activities
@@ -144,15 +177,24 @@ fn anchor(shown: &[Message], known: &[Option<usize>]) -> Option<(usize, usize)> 
 }
 
 /// Where the stored conversation goes on behind the anchor with something that a person said and that is shown
-/// no longer, although whoever said it saw the anchor right before it.
-fn divergence(stored: &[Line], anchor: usize, known: &[Option<usize>]) -> Option<usize> {
+/// no longer, although whoever said it saw the anchor right before it. What the client has never seen, because
+/// another page said it meanwhile, it cannot have taken back.
+fn divergence(
+    stored: &[Line],
+    anchor: usize,
+    known: &[Option<usize>],
+    seen: Option<&str>,
+) -> Option<usize> {
     let shown: HashSet<usize> = known.iter().flatten().copied().collect();
-    let seen = Some(&stored[anchor].message.id);
+    let before = Some(&stored[anchor].message.id);
+    let is = |line: &Line| seen.is_some_and(|seen| line.message.id.as_str() == seen);
+    let seen = stored.iter().position(is).unwrap_or(stored.len());
     (anchor + 1..stored.len()).find(|at| {
         let line = &stored[*at];
         matches!(line.message.body, MessageBody::User { .. })
-            && line.after.as_ref() == seen
+            && line.after.as_ref() == before
             && !shown.contains(at)
+            && *at <= seen
     })
 }
 
@@ -219,28 +261,31 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// Which stored message each shown one is. The prompt is known by its id alone.
-    fn matches(&self, shown: &[Message], asked: usize) -> Vec<Option<usize>> {
+    /// Which stored message each shown one is, and whether that is certain: by its id or that of a call, not by its
+    /// text. The prompt is known by its id alone.
+    fn matches(&self, shown: &[Message], asked: usize) -> (Vec<Option<usize>>, Vec<bool>) {
         let by_id = |(place, message): (usize, &Message)| {
             let found = self.ids.get(&message.id).copied();
             found.or_else(|| self.of_a_call(message).filter(|_| place != asked))
         };
         let mut found: Vec<_> = shown.iter().enumerate().map(by_id).collect();
-        // A text can stand in several places. It is looked for between what is known for certain.
-        let mut until = vec![usize::MAX; found.len()];
-        let mut next = usize::MAX;
-        for (place, at) in found.iter().enumerate().rev() {
-            until[place] = next;
-            next = at.unwrap_or(next);
+        let sure = found.iter().map(Option::is_some).collect();
+        // A text can stand in several places. It is looked for between what is known for certain, and in the last
+        // of them that fits: a client that does not show all shows what was said last.
+        let mut from = vec![0; found.len()];
+        let mut next = 0;
+        for (place, at) in found.iter().enumerate() {
+            from[place] = next;
+            next = at.map_or(next, |at| at + 1);
         }
-        let mut from = 0;
-        for (place, message) in shown.iter().enumerate().take(asked) {
+        let mut until = usize::MAX;
+        for (place, message) in shown.iter().enumerate().take(asked).rev() {
             if found[place].is_none() {
-                found[place] = self.saying(message, from).filter(|at| *at < until[place]);
+                found[place] = self.saying(message, until).filter(|at| *at >= from[place]);
             }
-            from = found[place].map_or(from, |at| at + 1);
+            until = found[place].unwrap_or(until);
         }
-        found
+        (found, sure)
     }
 
     fn of_a_call(&self, message: &Message) -> Option<usize> {
@@ -253,13 +298,15 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn saying(&self, message: &Message, from: usize) -> Option<usize> {
+    /// The last place before `until` where the same was said.
+    fn saying(&self, message: &Message, until: usize) -> Option<usize> {
         if matches!(&message.body, MessageBody::Assistant { tool_calls, .. } if !tool_calls.is_empty())
         {
             return None;
         }
         let places = self.sayings.get(&saying(message)?)?;
-        places.get(places.partition_point(|at| *at < from)).copied()
+        let before = places.partition_point(|at| *at < until);
+        places[..before].last().copied()
     }
 }
 

@@ -263,6 +263,13 @@ impl Log {
         self.cursor_at(0, peer)
     }
 
+    /// A reader from the first frame on, if that is still here.
+    pub(super) fn whole(self: &Arc<Self>, peer: Peer) -> Option<Cursor> {
+        let cursor = self.cursor(peer);
+        let is_whole = self.window.lock().first == 0;
+        is_whole.then_some(cursor)
+    }
+
     /// A reader of what is appended from now on.
     pub(super) fn tail(self: &Arc<Self>, peer: Peer) -> Cursor {
         let end = self.window.lock().end();
@@ -270,7 +277,6 @@ impl Log {
     }
 
     /// A reader from a place on that a marked cursor told, if it is still here and one of this log.
-    #[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
     pub(super) fn resume(self: &Arc<Self>, peer: Peer, last: &str) -> Option<Cursor> {
         let (id, at) = last.rsplit_once('.')?;
         let at = at.parse().ok().filter(|_| id == self.id)?;
@@ -316,10 +322,18 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
+    /// Whether everything was read and nothing will come.
+    pub(super) fn is_at_end(&self) -> bool {
+        let window = self.log.window.lock();
+        window.closed && self.at >= window.end()
+    }
+
     /// The same cursor, which tells the places that a reader can come back to.
-    #[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
-    pub(super) fn marked(self, is_marked: bool) -> Self {
-        Self { is_marked, ..self }
+    pub(super) fn marked(self) -> Self {
+        Self {
+            is_marked: true,
+            ..self
+        }
     }
 
     /// Waits for what comes next. Cancel-safe: what was not returned is returned next time.

@@ -1,10 +1,16 @@
-//! Turns, runs, and the logs that clients read.
+//! Turns, runs, threads, and the logs that clients read.
 //!
 //! A turn is one piece of work of a core; a run is what AG-UI calls one POST. One task drives each
 //! turn (`turn`): it translates what the core says (`translate`), writes that as events in a legal order
 //! (`writer`), and appends their frames (`frames`) to the log of the current run (`log`). An HTTP response
-//! is only a cursor on such a log, so a run outlives its request, a slow reader delays nobody, and replay
-//! and live are one code path.
+//! is only a cursor on such a log (`reader`), so a run outlives its request, a slow reader delays nobody, and
+//! replay and live are one code path.
+//!
+//! A request is a run, a look, or nothing (`plan`). A run needs its thread (`start`): the thread is free, or the
+//! run waits in the line for it (`slots`), or the same run is there already and gets one more reader (`live`). On a
+//! thread of its own it begins (`opening`) with what the store holds and what the request adds or takes back
+//! (`history`). Who looks on visits the turn (`live`, `restate`), or is shown what is kept (`hydrate`, `recent`,
+//! `documents`). `recorder` folds what a run says into the messages that are kept.
 //!
 //! What holds, always:
 //! 1. A run's log begins with `RUN_STARTED`, ends with exactly one terminal event and is then closed,
@@ -14,25 +20,32 @@
 //!    turn that holds it and no other.
 //! 4. No reader can delay a writer, and no writer can make a reader skip silently.
 //! 5. A change of the state document is noted before its delta is written.
-//! 6. No decision is taken while waiting: `plan` and `ending` decide, `turn` waits.
+//! 6. No decision is taken while waiting: `plan`, `history` and `ending` decide, `start` and `turn` wait.
 //! 7. Every turn is counted by a tracker and ends with the runtime.
+//! 8. A run is noted in the store before its core hears of it, and its end before its thread is free: the same
+//!    run never reaches a core twice, whatever happens to the daemon.
+//! 9. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
 
 mod bounds;
+mod documents;
 mod ending;
 mod ends;
 mod frames;
-#[cfg_attr(not(test), expect(dead_code, reason = "the turns that ask it follow"))]
 mod history;
+mod hydrate;
+mod live;
 mod log;
+mod opening;
 mod options;
 mod plan;
+mod reader;
+mod recall;
+mod recent;
 mod recorder;
-#[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
 mod restate;
 mod runtime;
-mod slot;
-#[cfg(test)]
-mod stage;
+mod slots;
+mod start;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -42,7 +55,8 @@ mod wishes;
 mod writer;
 
 pub use options::{BadNamespace, Busy, Limits, Linger, Namespace, Options, Policy};
-pub use runtime::{Reader, Runtime};
-pub use slot::StartError;
+pub use reader::Reader;
+pub use runtime::Runtime;
+pub use slots::StartError;
 pub use threads::{UnknownThread, View, Watch};
 pub use wishes::BadWish;

@@ -88,8 +88,6 @@ pub struct Limits {
     pub max_waiting: usize,
     /// How many state documents are kept between runs. The least recently used goes first.
     pub max_states: usize,
-    /// How many bytes of one thread's messages are kept. Of a longer thread no transcript is shown.
-    pub transcript_bytes: usize,
     /// How long the log of a run is kept after its end, for readers that come back.
     pub log_ttl: Duration,
 }
@@ -102,7 +100,6 @@ impl Default for Limits {
             total_bytes: 256 * 1024 * 1024,
             max_waiting: 16,
             max_states: 256,
-            transcript_bytes: 8 * 1024 * 1024,
             log_ttl: Duration::from_mins(1),
         }
     }

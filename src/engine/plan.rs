@@ -6,25 +6,33 @@ use crate::protocol::{Content, MessageBody, RunAgentInput};
 /// The one tool that `CopilotKit` declares when it wants suggestions for the next prompt.
 const SUGGEST_TOOL: &str = "copilotkitSuggest";
 
+/// How long a title made of a prompt may be, in characters.
+const TITLE: usize = 80;
+
 /// What a request asks for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// A turn with this prompt.
-    Prompt(Content),
+    /// A turn. What it is told depends on what the thread holds.
+    Run,
+    /// To be shown the thread as it is.
+    Hydrate,
     /// Suggestions on a throw-away thread. No agent is asked: the run ends at once.
     Suggestions,
 }
 
 impl Plan {
-    /// Reads the plan off a request: its trailing user message is the prompt.
+    /// Reads the plan off a request.
     ///
     /// # Errors
-    /// There is no such message, or nothing in it.
+    /// There is history, but nothing new that a person has said.
     pub(super) fn of(input: &RunAgentInput) -> Result<Self, StartError> {
         if let [tool] = input.tools.as_slice()
             && tool.name == SUGGEST_TOOL
         {
             return Ok(Self::Suggestions);
+        }
+        if input.messages.is_empty() && input.resume.is_empty() {
+            return Ok(Self::Hydrate);
         }
         let prompt = input
             .messages
@@ -37,9 +45,20 @@ impl Plan {
                 _ => None,
             });
         match prompt.flatten() {
-            Some(content) if !content.is_blank() => Ok(Self::Prompt(content.clone())),
+            Some(content) if !content.is_blank() => Ok(Self::Run),
             _ => Err(StartError::NothingToDo),
         }
+    }
+}
+
+/// What a thread is called after its first prompt, if that has words.
+pub(super) fn title(prompt: &Content) -> Option<String> {
+    let text = prompt.text();
+    let words: Vec<_> = text.split_whitespace().take(TITLE).collect();
+    let title = words.join(" ");
+    match title.char_indices().nth(TITLE) {
+        Some((end, _)) => Some(format!("{}…", &title[..end])),
+        None => (!title.is_empty()).then_some(title),
     }
 }
 
@@ -72,16 +91,16 @@ mod tests {
         }
     }
 
+    /// Requirements 41 and 42.
     #[test]
-    fn only_the_trailing_user_message_is_a_prompt() {
+    fn a_run_needs_a_trailing_user_message() {
         let user = |text: &str| json!({"id": "u", "role": "user", "content": text});
         let assistant = json!({"id": "a", "role": "assistant", "content": "yes"});
         let system = json!({"id": "s", "role": "system", "content": "be brief"});
         let tool = json!({"id": "x", "role": "tool", "toolCallId": "c", "content": "1"});
-        let prompt = |text: &str| Ok(Plan::Prompt(Content::Text(text.into())));
         for (messages, plan) in [
-            (json!([user("one"), assistant, user("two")]), prompt("two")),
-            (json!([user("one"), system]), prompt("one")),
+            (json!([user("one"), assistant, user("two")]), Ok(Plan::Run)),
+            (json!([user("one"), system]), Ok(Plan::Run)),
             (
                 json!([user("one"), assistant]),
                 Err(StartError::NothingToDo),
@@ -91,7 +110,7 @@ mod tests {
                 Err(StartError::NothingToDo),
             ),
             (json!([user("  ")]), Err(StartError::NothingToDo)),
-            (json!([]), Err(StartError::NothingToDo)),
+            (json!([]), Ok(Plan::Hydrate)),
         ] {
             assert_eq!(
                 Plan::of(&input(messages.clone(), &["a"])),
@@ -106,9 +125,20 @@ mod tests {
         let messages = json!([{"id": "u", "role": "user", "content": "hi"}]);
         let plan = |tools: &[&str]| Plan::of(&input(messages.clone(), tools)).unwrap();
         assert_eq!(plan(&["copilotkitSuggest"]), Plan::Suggestions);
-        assert!(matches!(
-            plan(&["copilotkitSuggest", "other"]),
-            Plan::Prompt(_)
-        ));
+        assert_eq!(plan(&["copilotkitSuggest", "other"]), Plan::Run);
+    }
+
+    #[test]
+    fn a_title_is_the_beginning_of_the_prompt_on_one_line() {
+        for (prompt, called) in [
+            ("  say\n hello ", Some("say hello".to_owned())),
+            (
+                "é".repeat(81).as_str(),
+                Some(format!("{}…", "é".repeat(80))),
+            ),
+            (" ", None),
+        ] {
+            assert_eq!(title(&Content::Text(prompt.into())), called);
+        }
     }
 }

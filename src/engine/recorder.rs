@@ -131,7 +131,7 @@ impl Recorder {
                     tool_call_id: tool_call_id.clone(),
                     error: None,
                 };
-                let mut message = message(message_id, result);
+                let mut message = Message::new(message_id.clone(), result);
                 merge(&mut message.metadata, metadata);
                 self.answer(tool_call_id, message);
             }
@@ -172,6 +172,12 @@ impl Recorder {
             self.done += 1;
         }
         taken
+    }
+
+    /// The messages that were not handed out as done, in order, as far as they go.
+    pub(super) fn draft(&self) -> Vec<Message> {
+        let messages = self.entries[self.done..].iter();
+        messages.map(|entry| entry.message.clone()).collect()
     }
 
     /// All messages of the run so far; one that is open as far as it goes.
@@ -227,7 +233,7 @@ impl Recorder {
     fn open_message(&mut self, start: &Body, id: &MessageId, body: MessageBody) {
         let at = self
             .has_room(OVERHEAD + id.as_str().len())
-            .then(|| self.push(message(id, body)));
+            .then(|| self.push(Message::new(id.clone(), body)));
         let start = start.clone();
         self.message = Some(Opened { start, at });
     }
@@ -249,7 +255,7 @@ impl Recorder {
                 name: None,
                 tool_calls: Vec::new(),
             };
-            self.push(message(&parent, body))
+            self.push(Message::new(parent.clone(), body))
         });
         self.change(at);
         let entry = &mut self.entries[at];
@@ -329,16 +335,6 @@ impl Recorder {
         {
             merge(&mut call.metadata, metadata);
         }
-    }
-}
-
-fn message(id: &MessageId, body: MessageBody) -> Message {
-    Message {
-        id: id.clone(),
-        body,
-        encrypted_value: None,
-        metadata: None,
-        subagent_run_id: None,
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 
 use super::{
-    Namespace,
+    Namespace, Reader,
     ending::Ending,
     ends::{self, RunIds},
     log::Cursor,
@@ -26,11 +26,42 @@ use crate::{
     },
 };
 
-/// What a viewer of a live run reads: the frames, then what the cursor gives.
+/// What a viewer of a live run is handed. It makes the frames itself: a turn does not wait for that.
 #[derive(Debug)]
 pub(super) struct Visit {
-    pub(super) frames: Vec<Bytes>,
+    pub(super) ids: RunIds,
+    pub(super) snapshot: Value,
+    pub(super) messages: Option<Vec<Message>>,
+    /// What is open, opened again.
+    pub(super) open: Vec<Body>,
     pub(super) cursor: Cursor,
+}
+
+impl Visit {
+    /// The same visit, with the places in the log that can be come back to.
+    pub(super) fn marked(self) -> Self {
+        Self {
+            cursor: self.cursor.marked(),
+            ..self
+        }
+    }
+
+    /// The stream: the beginning, then the log.
+    pub(super) fn reader(self, env: Env, peer: Peer) -> Reader {
+        let (frames, cursor) = self.begin(&env, peer);
+        Reader::of_log(env, frames, cursor)
+    }
+
+    fn begin(self, env: &Env, peer: Peer) -> (Vec<Bytes>, Cursor) {
+        let Self {
+            ids,
+            snapshot,
+            messages,
+            open,
+            cursor,
+        } = self;
+        (frames(env, &ids, snapshot, messages, open, peer), cursor)
+    }
 }
 
 /// The whole stream of a run that is over, or of a thread that is only looked at. `messages`: what was said in
@@ -57,7 +88,7 @@ pub(super) fn ended(
 }
 
 /// The frames of a beginning and of what comes right after.
-pub(super) fn frames(
+fn frames(
     env: &Env,
     ids: &RunIds,
     snapshot: Value,

@@ -1,52 +1,55 @@
-//! The runtime: starts turns, knows which threads are live, drains.
+//! The runtime: what all threads share, and its end.
 
-use std::{sync::Arc, time::Duration};
-
-use bytes::Bytes;
-use tokio_util::{
-    sync::{CancellationToken, DropGuard},
-    task::TaskTracker,
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
-use tracing::{info, warn};
 
-use super::{
-    Options, StartError,
-    ending::Ending,
-    ends::RunIds,
-    frames::too_slow,
-    log::{Budget, Cursor, Log, Step},
-    plan::Plan,
-    slot::{Key, Threads},
-    turn::Turn,
-    wishes,
-    writer::Writer,
-};
+use futures_util::{StreamExt as _, stream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::info;
+
+use super::{Options, documents::Documents, log::Budget, recent::Recent, slots::Slots};
 use crate::{
-    deps::{Agent, AgentName, Deps, Principal, SessionRef, Settings, TurnRequest},
+    deps::{Agent, AgentName, Deps, Forgotten, Principal, SessionRef, Settings},
     env::Env,
-    protocol::{Content, Peer, RunAgentInput},
-    state::Document,
-    store::Store,
+    store::{Key, Store},
 };
+
+/// After how many runs threads are looked through.
+const RUNS_A_SWEEP: usize = 256;
+
+/// How many sessions are let go of at once.
+const AT_ONCE: usize = 8;
 
 /// The engine. Opens no socket; cheap to clone.
 #[derive(Clone)]
-pub struct Runtime(Arc<Inner>);
+pub struct Runtime(pub(super) Arc<Inner>);
 
-struct Inner {
-    deps: Arc<dyn Deps>,
-    options: Options,
-    env: Env,
-    store: Store,
-    threads: Arc<Threads>,
-    budget: Arc<Budget>,
-    turns: TaskTracker,
+pub(super) struct Inner {
+    pub(super) deps: Arc<dyn Deps>,
+    pub(super) options: Options,
+    pub(super) env: Env,
+    pub(super) store: Store,
+    pub(super) slots: Arc<Slots>,
+    pub(super) documents: Documents,
+    pub(super) recent: Recent,
+    pub(super) budget: Arc<Budget>,
+    pub(super) turns: TaskTracker,
+    /// How many runs have ended since threads were looked through.
+    ended: AtomicUsize,
+    is_sweeping: AtomicBool,
     /// Ends every turn.
-    shutdown: CancellationToken,
+    pub(super) shutdown: CancellationToken,
+    /// Ends every turn without waiting for its core.
+    pub(super) abort: CancellationToken,
 }
 
 impl Runtime {
-    /// Builds the engine over a set of agents. Starts nothing.
+    /// Builds the engine over a set of agents. Starts nothing. Threads are kept in memory.
     pub fn new(deps: Arc<dyn Deps>, options: Options) -> Self {
         Self::with_env(deps, options, Env::system())
     }
@@ -59,18 +62,21 @@ impl Runtime {
 
     /// The same with threads that are kept in this store.
     pub fn with_store(deps: Arc<dyn Deps>, options: Options, env: Env, store: Store) -> Self {
-        let threads = Threads::new(options.limits.max_turns, 10_000);
-        let budget = Budget::new(options.limits.total_bytes);
-        let (turns, shutdown) = (TaskTracker::new(), CancellationToken::new());
+        let limits = &options.limits;
         Self(Arc::new(Inner {
+            slots: Slots::new(limits.max_turns, limits.max_waiting),
+            documents: Documents::new(limits.max_states),
+            recent: Recent::new(limits.log_ttl),
+            budget: Budget::new(limits.total_bytes),
+            turns: TaskTracker::new(),
+            ended: AtomicUsize::new(0),
+            is_sweeping: AtomicBool::new(false),
+            shutdown: CancellationToken::new(),
+            abort: CancellationToken::new(),
             deps,
             options,
             env,
             store,
-            threads,
-            budget,
-            turns,
-            shutdown,
         }))
     }
 
@@ -79,9 +85,9 @@ impl Runtime {
         self.0.deps.agents()
     }
 
-    /// What can be chosen in a session of an agent, as far as sessions have told.
-    pub fn settings(&self, agent: &AgentName) -> Settings {
-        self.0.deps.settings(agent)
+    /// What can be chosen in a session that an agent has for a principal, as far as those have told.
+    pub fn settings(&self, agent: &AgentName, principal: &Principal) -> Settings {
+        self.0.deps.settings(agent, principal)
     }
 
     #[cfg(test)]
@@ -94,10 +100,6 @@ impl Runtime {
         &self.0.env
     }
 
-    pub(super) fn store(&self) -> &Store {
-        &self.0.store
-    }
-
     /// How many turns are live.
     pub fn live_turns(&self) -> usize {
         self.0.turns.len()
@@ -105,132 +107,76 @@ impl Runtime {
 
     /// Whether new runs are refused because the daemon is shutting down.
     pub fn is_draining(&self) -> bool {
-        self.0.threads.is_draining()
+        self.0.slots.is_draining()
     }
 
-    /// Starts what a request asks for and returns its reader, from the first frame on. The turn goes
-    /// on in a task of its own; it must be called within a tokio runtime.
-    ///
-    /// # Errors
-    /// The run cannot start; nothing was changed.
-    #[expect(clippy::unused_async, reason = "it will look into the store")]
-    pub async fn start(
-        &self,
-        agent: &AgentName,
-        principal: &Principal,
-        input: RunAgentInput,
-    ) -> Result<Reader, StartError> {
+    /// Looks threads through after so many runs, so that a flood of new ones is bounded.
+    pub(super) fn count_run(&self) {
+        if self.0.ended.fetch_add(1, Ordering::Relaxed) >= RUNS_A_SWEEP {
+            let runtime = self.clone();
+            self.0.turns.spawn(async move { runtime.swept().await });
+        }
+    }
+
+    /// Forgets what was kept for longer than it should be: threads that are too old or too many, and with them
+    /// their sessions. Done after many runs without being asked; whoever wants threads to go by their age while
+    /// nothing runs asks from time to time. It goes on also if nobody waits for it.
+    pub async fn sweep(&self) {
+        let runtime = self.clone();
+        let sweeping = self.0.turns.spawn(async move { runtime.swept().await });
+        // If it breaks, that was logged.
+        let _ = sweeping.await;
+    }
+
+    async fn swept(&self) {
+        if self.is_draining() || self.0.is_sweeping.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.0.ended.store(0, Ordering::Relaxed);
+        self.0.recent.sweep();
+        let slots = Arc::clone(&self.0.slots);
+        let gone = self.0.store.sweep(move || slots.all()).await;
+        if !gone.is_empty() {
+            info!(threads = gone.len(), "threads were forgotten");
+        }
+        let letting_go = stream::iter(gone).for_each_concurrent(AT_ONCE, async |(key, session)| {
+            self.let_go(&key, session).await;
+        });
+        tokio::select! {
+            biased;
+            () = self.0.shutdown.cancelled() => {}
+            () = letting_go => {}
+        }
+        self.0.is_sweeping.store(false, Ordering::Relaxed);
+    }
+
+    /// Drops what is kept of a thread outside of the store, and lets its agent go of the session.
+    pub(super) async fn let_go(&self, key: &Key, session: Option<String>) {
+        self.0.documents.forget(key);
+        self.0.recent.forget(key);
         let agent = self
             .agents()
             .iter()
-            .find(|known| known.name == *agent)
-            .ok_or(StartError::UnknownAgent)?;
-        let id = self.0.budget.name(self.0.env.now_ms());
-        let limit = self.0.options.limits.run_bytes;
-        let log = Log::new(id, limit, Arc::clone(&self.0.budget));
-        let cursor = log.cursor(Peer::of(input.protocol_version.as_deref()));
-        let lease = CancellationToken::new();
-        match Plan::of(&input)? {
-            Plan::Prompt(prompt) => {
-                self.turn(agent, principal, prompt, input, log, lease.clone())?;
-            }
-            Plan::Suggestions => {
-                if self.is_draining() {
-                    return Err(StartError::Draining);
-                }
-                info!(thread = %input.thread_id, agent = %agent.name, "suggestions were asked for: none");
-                let (writer, _) = self.begin(agent, &input, None, log);
-                writer.finish(Ending::Done { stop_reason: None });
-            }
-        }
-        Ok(Reader {
-            cursor,
-            env: self.0.env.clone(),
-            over: false,
-            _lease: lease.drop_guard(),
-        })
-    }
-
-    fn turn(
-        &self,
-        agent: &Agent,
-        principal: &Principal,
-        prompt: Content,
-        input: RunAgentInput,
-        log: Arc<Log>,
-        reader_gone: CancellationToken,
-    ) -> Result<(), StartError> {
-        let namespace = &self.0.options.namespace;
-        let wishes = wishes::read(input.forwarded_props.as_ref(), namespace, &agent.choices)?;
-        // Counted before the slot is claimed: whoever drains either refuses the turn or waits for it.
-        let _counted = self.0.turns.token();
-        let slot = self.0.threads.claim(Key {
-            principal: principal.clone(),
-            agent: agent.name.clone(),
-            thread: input.thread_id.clone(),
-        })?;
-        let session = slot.session();
-        let known = session.as_ref().map(SessionRef::as_str);
-        let (writer, state) = self.begin(agent, &input, known, log);
-        let policy = self.0.options.policy(&agent.name).clone();
-        let request = TurnRequest {
-            agent: agent.name.clone(),
-            principal: principal.clone(),
-            session: session.into(),
-            history: Arc::default(),
-            prompt,
-            wishes,
-            input: Arc::new(input),
+            .find(|it| *it.name.as_str() == *key.agent);
+        let local = Principal::local();
+        let principal = match &*key.principal {
+            name if name == local.as_str() => Some(local),
+            name => Principal::new(name).ok(),
         };
-        let shutdown = self.0.shutdown.clone();
-        let turn = Turn {
-            slot,
-            writer,
-            state,
-            policy,
-            request,
-            reader_gone,
-            shutdown,
-        };
-        self.0.turns.spawn(turn.run(Arc::clone(&self.0.deps)));
-        Ok(())
-    }
-
-    /// Writes the beginning of a run.
-    fn begin(
-        &self,
-        agent: &Agent,
-        input: &RunAgentInput,
-        session: Option<&str>,
-        log: Arc<Log>,
-    ) -> (Writer, Document) {
-        let Inner { env, options, .. } = &*self.0;
-        let (thread, namespace) = (input.thread_id.as_str(), options.namespace.as_str());
-        let mut state = Document::new(thread, agent.name.as_str(), namespace);
-        let shown = state.adopt(input.state.as_ref());
-        if let Some(session) = session {
-            state.set_session(session);
+        if let (Some(agent), Some(session), Some(principal)) = (agent, session, principal) {
+            let forgotten = Forgotten {
+                agent: agent.name.clone(),
+                principal,
+                thread: key.thread.clone(),
+                session: SessionRef::new(&session),
+            };
+            self.0.deps.forget(forgotten).await;
         }
-        if let Some(model) = &agent.model {
-            state.set_model(model.clone());
-        }
-        let ids = RunIds {
-            thread: input.thread_id.clone(),
-            run: input.run_id.clone(),
-            parent: input.parent_run_id.clone(),
-        };
-        let snapshot = state.snapshot();
-        let mut writer = Writer::begin(log, env.clone(), options.namespace.clone(), ids, snapshot);
-        if let Err(error) = shown {
-            warn!(thread = %input.thread_id, %error, "the client's state is left out");
-            writer.notice("notice", serde_json::json!({"code": "state_too_large"}));
-        }
-        (writer, state)
     }
 
     /// Refuses new runs, lets live ones go on for `grace`, then stops them. Returns when none is left.
     pub async fn drain(&self, grace: Duration) {
-        self.0.threads.drain();
+        self.0.slots.drain();
         self.0.turns.close();
         if tokio::time::timeout(grace, self.0.turns.wait())
             .await
@@ -244,40 +190,25 @@ impl Runtime {
         self.close().await;
     }
 
+    /// The same at once: no core is given time to end in order. Whoever may not wait asks for this.
+    pub async fn abort(&self) {
+        self.0.abort.cancel();
+        self.close().await;
+    }
+
     /// Refuses new runs, stops every turn at once, and ends what cores keep between turns. Returns when
-    /// nothing of it is left.
+    /// nothing of it is left and all is written.
     pub async fn close(&self) {
-        self.0.threads.drain();
+        self.0.slots.drain();
         self.0.turns.close();
         self.0.shutdown.cancel();
         self.0.turns.wait().await;
-        self.0.deps.close().await;
-    }
-}
-
-/// The reader of a POST: a place in a run's log. Dropping it is the client's hanging up.
-#[derive(Debug)]
-pub struct Reader {
-    cursor: Cursor,
-    env: Env,
-    over: bool,
-    _lease: DropGuard,
-}
-
-impl Reader {
-    /// Waits for the frames that come next, whole and ready for the wire; `None` after the last. A
-    /// reader that fell too far behind gets a last frame that says so. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Vec<Bytes>> {
-        if self.over {
-            return None;
+        tokio::select! {
+            biased;
+            () = self.0.deps.close() => {}
+            // What is left of them ends with the process.
+            () = self.0.abort.cancelled() => {}
         }
-        match self.cursor.next().await {
-            Step::Frames(frames) => Some(frames),
-            Step::Gap => {
-                self.over = true;
-                Some(vec![too_slow(&self.env)])
-            }
-            Step::End => None,
-        }
+        self.0.store.close().await;
     }
 }

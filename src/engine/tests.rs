@@ -1,5 +1,9 @@
 //! The engine over a double, on paused time.
 
+mod clients;
+mod lasting;
+pub(in crate::engine) mod stage;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;

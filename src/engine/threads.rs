@@ -1,11 +1,19 @@
-//! What can be done with threads besides running something on them: look, follow, stop, forget.
+//! What can be done with threads besides running something on them: list, look, stop, forget.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
+use tracing::info;
 
-use super::{Reader, Runtime};
+use super::{
+    Busy, Reader, Runtime, StartError,
+    live::{Live, Sight, Stage},
+    opening::whole,
+    slots::Claim,
+};
 use crate::{
     deps::{AgentName, Principal},
-    protocol::{Message, Peer, RunId, ThreadId},
+    protocol::{Message, RunId, ThreadId},
     store::{Key, Page, Place, Run},
 };
 
@@ -45,6 +53,15 @@ pub enum Watch {
 }
 
 impl Runtime {
+    /// What the thread of a principal with an agent is known by.
+    pub fn key(agent: &AgentName, principal: &Principal, thread: &ThreadId) -> Key {
+        Key {
+            principal: principal.as_str().into(),
+            agent: agent.as_str().into(),
+            thread: thread.clone(),
+        }
+    }
+
     /// Lists the threads of a principal with an agent, the one that was written to last first, at most
     /// `limit` of them from a place on.
     pub async fn threads(
@@ -54,9 +71,19 @@ impl Runtime {
         from: Option<Place>,
         limit: usize,
     ) -> Page {
-        self.store()
-            .list(principal.as_str(), agent.as_str(), from, limit)
-            .await
+        let (principal, agent) = (principal.as_str(), agent.as_str());
+        self.0.store.list(principal, agent, from, limit).await
+    }
+
+    /// The runs that are live, on all threads. To be asked before what is kept is looked at: a run that ends
+    /// in between is not taken for one that was lost.
+    pub fn live_runs(&self) -> HashMap<Key, RunId> {
+        self.0.slots.runs()
+    }
+
+    /// The run that is live on a thread.
+    pub fn live_run(&self, key: &Key) -> Option<RunId> {
+        self.0.slots.live(key).map(|live| live.run.clone())
     }
 
     /// Shows a thread.
@@ -64,36 +91,30 @@ impl Runtime {
     /// # Errors
     /// There is none.
     pub async fn thread(&self, key: &Key) -> Result<View, UnknownThread> {
-        let (Some(thread), _) = self.store().look(key, None).await else {
+        let live = self.0.slots.live(key);
+        // Before it is looked up: what ends after that is not taken for lost.
+        let live_run = live.as_ref().map(|live| live.run.clone());
+        let sight = match &live {
+            Some(live) if live.opened().await == Stage::Open => live.look().await,
+            _ => None,
+        };
+        let (Some(thread), _) = self.0.store.look(key, None).await else {
             return Err(UnknownThread);
         };
-        let lines = thread.transcript.lines.into_iter();
+        let Sight { state, messages } = sight.unwrap_or_else(|| Sight {
+            state: self.kept_document(key, &thread).snapshot(),
+            messages: whole(&thread.transcript),
+        });
         Ok(View {
             thread: key.thread.clone(),
             title: thread.title,
             created_ms: thread.created_ms,
             updated_ms: thread.updated_ms,
-            live_run: None,
+            live_run,
             last_run: thread.last_run,
-            messages: (!thread.transcript.is_partial)
-                .then(|| lines.map(|line| line.message).collect()),
-            state: Value::Null,
+            messages,
+            state,
         })
-    }
-
-    /// Follows a thread as a viewer: its state, its messages, what is open, and what is said from now on, to
-    /// the end of the live run. Where `last` is the id of a place in the live run, only what comes after that.
-    ///
-    /// # Errors
-    /// There is none.
-    pub async fn watch(
-        &self,
-        key: &Key,
-        peer: Peer,
-        last: Option<&str>,
-    ) -> Result<Watch, UnknownThread> {
-        let _ = (self.store().look(key, None).await, peer, last);
-        Err(UnknownThread)
     }
 
     /// Stops the live run of a thread, and the runs that wait for it; `only`: none but this one. Answers once it
@@ -106,19 +127,47 @@ impl Runtime {
         key: &Key,
         only: Option<&RunId>,
     ) -> Result<Option<RunId>, UnknownThread> {
-        let _ = (self.store().look(key, only).await, only);
-        Err(UnknownThread)
+        if let Some(live) = self.0.slots.stop(key, only) {
+            live.over().await;
+            return Ok(Some(live.run.clone()));
+        }
+        if self.live_run(key).is_some() {
+            return Ok(None);
+        }
+        let is_known = self.0.store.knows(key).await;
+        is_known.then_some(None).ok_or(UnknownThread)
     }
 
-    /// Forgets a thread: stops what runs on it, lets go of its session, and drops what is kept.
+    /// Forgets a thread: stops what runs on it, lets go of its session, and drops what is kept. It goes on also
+    /// if nobody waits for it.
     ///
     /// # Errors
-    /// There is none.
-    pub async fn forget(&self, key: &Key) -> Result<(), UnknownThread> {
-        if self.store().forget(key).await {
-            Ok(())
-        } else {
-            Err(UnknownThread)
-        }
+    /// There is none, or it cannot be taken out of use now.
+    pub async fn forget(&self, key: &Key) -> Result<(), StartError> {
+        // Counted before the thread is claimed: whoever drains either refuses this or waits for it.
+        let _counted = self.0.turns.token();
+        let (runtime, key) = (self.clone(), key.clone());
+        let forgetting = self
+            .0
+            .turns
+            .spawn(async move { runtime.forgotten(&key).await });
+        forgetting.await.unwrap_or(Err(StartError::Internal))
+    }
+
+    async fn forgotten(&self, key: &Key) -> Result<(), StartError> {
+        // Nothing may begin on it meanwhile, so it is taken as a run takes it.
+        let live = Live::forgetting(self.log());
+        let _slot = match self.0.slots.claim(key, &live, Busy::Replace)? {
+            Claim::Mine(slot) => slot,
+            Claim::Waiting(ticket) => ticket.wait().await?,
+            Claim::Same(_) => return Err(StartError::Internal),
+        };
+        let (Some(thread), _) = self.0.store.look(key, None).await else {
+            return Err(StartError::UnknownThread);
+        };
+        self.0.store.forget(key).await;
+        self.let_go(key, thread.session).await;
+        info!(thread = %key.thread, agent = &*key.agent, "a thread was forgotten");
+        Ok(())
     }
 }

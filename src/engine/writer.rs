@@ -15,7 +15,7 @@ use super::{
     ends::{self, RunIds},
     frames::Frames,
     log::Log,
-    restate::{self, Visit},
+    restate::Visit,
 };
 
 use crate::{
@@ -279,6 +279,11 @@ impl Writer {
         self.parent = None;
     }
 
+    /// Publishes the whole state document, where a change cannot say what becomes of it.
+    pub(super) fn state_snapshot(&mut self, snapshot: Value) {
+        self.frames.event(Body::StateSnapshot { snapshot });
+    }
+
     /// Publishes a change of the state document.
     pub(super) fn state_delta(&mut self, delta: Patch) {
         self.frames.event(Body::StateDelta { delta });
@@ -311,19 +316,23 @@ impl Writer {
 
     /// Lets somebody in who was not there from the beginning. `past`: what was said in the thread before this run,
     /// if the whole of it is known.
-    #[cfg_attr(not(test), expect(dead_code, reason = "who visits follows"))]
     pub(super) fn visit(&mut self, snapshot: Value, past: Option<&[Message]>, peer: Peer) -> Visit {
         let cursor = self.frames.tail(peer);
-        let recorder = self.frames.recorder();
-        let messages = past
-            .filter(|_| !recorder.is_partial())
-            .map(|past| [past, recorder.messages().as_slice()].concat());
-        let open = recorder.reopen();
-        let env = self.frames.env();
+        let messages = self.messages(past);
         Visit {
-            frames: restate::frames(env, &self.ids, snapshot, messages, open, peer),
+            ids: self.ids.clone(),
+            snapshot,
+            messages,
+            open: self.frames.recorder().reopen(),
             cursor,
         }
+    }
+
+    /// What was said in the thread so far, if the whole of it is known; `past` is what was said before this run.
+    pub(super) fn messages(&mut self, past: Option<&[Message]>) -> Option<Vec<Message>> {
+        let recorder = self.frames.recorder();
+        past.filter(|_| !recorder.is_partial())
+            .map(|past| [past, recorder.messages().as_slice()].concat())
     }
 
     /// Hands what was written to the readers.
@@ -336,15 +345,18 @@ impl Writer {
         self.frames.recorder().take_done()
     }
 
+    /// The messages that are not complete yet, as far as they go.
+    pub(super) fn draft(&mut self) -> Vec<Message> {
+        self.frames.recorder().draft()
+    }
+
     /// Whether the run says more than is kept of it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "who stores follows"))]
     pub(super) fn is_partial(&mut self) -> bool {
         self.frames.recorder().is_partial()
     }
 
     /// Closes what is open and answers what is unanswered, so that nothing but [`Writer::finish`] is left to do,
     /// and gives the last messages: they can be stored before a client reads that the run has ended.
-    #[cfg_attr(not(test), expect(dead_code, reason = "who stores follows"))]
     pub(super) fn wind_up(&mut self, ending: &Ending) -> Vec<Message> {
         self.settle(ending);
         self.frames.recorder().end();

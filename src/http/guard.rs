@@ -18,11 +18,11 @@ use super::{
     host,
     problem::Problem,
     route::{Page, Part, Probe, Route},
-    segment, threads,
+    segment,
 };
 use crate::{
     deps::{Agent, AgentName, Principal},
-    engine::StartError,
+    engine::{Runtime, StartError},
     store::Key,
 };
 
@@ -49,6 +49,8 @@ pub(super) enum Admitted<'a> {
     Info {
         /// As it came.
         host: &'a str,
+        /// For whom.
+        principal: Principal,
     },
     /// A run.
     Run {
@@ -142,7 +144,7 @@ fn enter<'a>(
     match page {
         Page::Info => access
             .principal(&head.headers)
-            .map(|_| Admitted::Info { host }),
+            .map(|principal| Admitted::Info { host, principal }),
         Page::Run(name) => {
             media_type(&head.headers)?;
             let (agent, principal) = caller(name)?;
@@ -172,7 +174,7 @@ fn enter<'a>(
             if deed == Deed::Watch {
                 can_stream(head.version)?;
             }
-            let key = threads::key(&principal, agent, segment::thread(thread)?);
+            let key = Runtime::key(agent, &principal, &segment::thread(thread)?);
             Ok(Admitted::Thread { key, deed })
         }
     }

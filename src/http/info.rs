@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::BasePath;
 use crate::{
-    deps::{Agent, Model, Settings},
+    deps::{Agent, Model, Principal, Settings},
     engine::Runtime,
     protocol::{AgentCapabilities, PROTOCOL_VERSION},
 };
@@ -61,11 +61,16 @@ impl Capabilities {
 }
 
 impl<'a> Info<'a> {
-    /// Describes agents to somebody who reached the daemon under `host`. What a proxy says of its own
+    /// Describes agents to a principal who reached the daemon under `host`. What a proxy says of its own
     /// host is not believed: anybody can say it.
-    pub(super) fn new(runtime: &'a Runtime, path: &BasePath, host: &str) -> Self {
+    pub(super) fn new(
+        runtime: &'a Runtime,
+        path: &BasePath,
+        host: &str,
+        principal: &Principal,
+    ) -> Self {
         let describe = |agent: &'a Agent| {
-            let settings = runtime.settings(&agent.name);
+            let settings = runtime.settings(&agent.name, principal);
             Descriptor {
                 name: agent.name.as_str(),
                 description: agent.description.as_deref(),
@@ -86,7 +91,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// The model that the last session of an agent said it has.
+/// The model that the last session of an agent, for this principal, said it has.
 fn heard(settings: &Settings) -> Option<Model> {
     let setting = settings.model.as_ref()?;
     let id = setting.value.clone()?;

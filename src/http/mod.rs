@@ -24,7 +24,6 @@ mod cors;
 mod guard;
 mod host;
 mod info;
-mod list;
 mod listener;
 mod options;
 mod path;
@@ -37,7 +36,6 @@ mod secret;
 mod segment;
 mod service;
 mod sse;
-mod thread;
 mod threads;
 mod tokens;
 

@@ -112,6 +112,8 @@ impl Problem {
             Self::Thread(UnknownThread) => (StatusCode::NOT_FOUND, "unknown_thread"),
             Self::Start(error) => match error {
                 StartError::UnknownAgent => (StatusCode::NOT_FOUND, "unknown_agent"),
+                StartError::UnknownThread => (StatusCode::NOT_FOUND, "unknown_thread"),
+                StartError::TakenId => (StatusCode::BAD_REQUEST, "invalid_input"),
                 StartError::NothingToDo => (StatusCode::BAD_REQUEST, "nothing_to_do"),
                 StartError::Wish(BadWish::Malformed { .. }) => {
                     (StatusCode::BAD_REQUEST, "invalid_input")
@@ -123,6 +125,10 @@ impl Problem {
                 // The limit is the daemon's, not the caller's, so it is no 429.
                 StartError::Full => (StatusCode::SERVICE_UNAVAILABLE, "too_many_runs"),
                 StartError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+                // The first is told on the stream of a run that waits.
+                StartError::Stopped | StartError::Internal => {
+                    (StatusCode::INTERNAL_SERVER_ERROR, "internal")
+                }
             },
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         }
@@ -249,12 +255,16 @@ mod tests {
                 why: "must be a number".into(),
             },
             P::Parameter { .. } => P::Thread(UnknownThread),
-            P::Thread(_) => P::Start(StartError::NothingToDo),
+            P::Thread(_) => P::Start(StartError::UnknownThread),
+            P::Start(StartError::UnknownThread) => P::Start(StartError::TakenId),
+            P::Start(StartError::TakenId) => P::Start(StartError::NothingToDo),
             P::Start(StartError::NothingToDo) => P::Start(bad_wish()),
             P::Start(StartError::Wish(_)) => P::Start(StartError::Busy),
             P::Start(StartError::Busy) => P::Start(StartError::Full),
             P::Start(StartError::Full) => P::Start(StartError::Draining),
-            P::Start(StartError::Draining) => P::Internal,
+            P::Start(StartError::Draining) => P::Start(StartError::Stopped),
+            P::Start(StartError::Stopped) => P::Start(StartError::Internal),
+            P::Start(StartError::Internal) => P::Internal,
             P::Internal => return None,
         })
     }
@@ -302,11 +312,15 @@ mod tests {
         400 invalid_input
         400 invalid_input
         404 unknown_thread
+        404 unknown_thread
+        400 invalid_input
         400 nothing_to_do
         400 not_offered
         409 thread_busy retry-after
         503 too_many_runs retry-after
         503 draining retry-after
+        500 internal
+        500 internal
         500 internal
         ");
     }

@@ -193,8 +193,8 @@ impl Shared {
                 cors::preflight(&head.headers, methods, headers);
                 Ok(reply)
             }
-            Admitted::Info { host } => {
-                let info = Info::new(&self.runtime, &self.options.path, host);
+            Admitted::Info { host, principal } => {
+                let info = Info::new(&self.runtime, &self.options.path, host, &principal);
                 Ok(reply::json(&info))
             }
             Admitted::Run { agent, principal } => {

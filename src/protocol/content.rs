@@ -110,6 +110,22 @@ impl Content {
         }
     }
 
+    /// Several contents as one: texts as paragraphs, or else all their parts.
+    pub fn together<'a>(contents: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let texts = contents.clone().map(|content| match content {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Parts(_) => None,
+        });
+        if let Some(texts) = texts.collect::<Option<Vec<_>>>() {
+            return Self::Text(texts.join("\n\n"));
+        }
+        let parts = contents.flat_map(|content| match content {
+            Self::Text(text) => vec![Part::text(text.as_str())],
+            Self::Parts(parts) => parts.clone(),
+        });
+        Self::Parts(parts.collect())
+    }
+
     /// Whether there are parts that [`Content::text`] leaves out.
     pub fn has_media(&self) -> bool {
         match self {

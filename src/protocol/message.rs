@@ -24,6 +24,19 @@ pub struct Message {
     pub subagent_run_id: Option<String>,
 }
 
+impl Message {
+    /// A message of which nothing more is known.
+    pub fn new(id: MessageId, body: MessageBody) -> Self {
+        Self {
+            id,
+            body,
+            encrypted_value: None,
+            metadata: None,
+            subagent_run_id: None,
+        }
+    }
+}
+
 /// A message's role with the members that the role allows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(

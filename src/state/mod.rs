@@ -6,11 +6,13 @@
 
 mod settings;
 
+use std::mem;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::settings::{Choice, PerSetting, Setting, SettingKind, Settings};
-use crate::protocol::{JsonObject, Operation, Patch, Pointer};
+use crate::protocol::{JsonObject, MessageId, Operation, Patch, Pointer};
 
 /// The names that are the daemon's, besides the namespace.
 const RESERVED: [&str; 9] = [
@@ -62,7 +64,18 @@ pub struct Document {
     /// What the settings stand under.
     namespace: String,
     settings: Settings,
+    last_prompt: Option<MessageId>,
     client: Client,
+}
+
+/// What is beyond the original's members.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Beyond<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_prompt: Option<&'a MessageId>,
+    #[serde(flatten)]
+    settings: &'a Settings,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +104,20 @@ impl Document {
             model: Model::default(),
             namespace: namespace.into(),
             settings: Settings::default(),
+            last_prompt: None,
             client: Client::Absent,
         }
+    }
+
+    /// Forgets what was noted of a session, for another one. What the client sent stays.
+    pub fn renew(&mut self, session: &str) {
+        let client = mem::replace(&mut self.client, Client::Absent);
+        *self = Self {
+            client,
+            last_prompt: self.last_prompt.take(),
+            ..Self::new(&self.thread, &self.agent, &self.namespace)
+        };
+        self.set_session(session);
     }
 
     /// Takes over the state that came with a request.
@@ -137,8 +162,8 @@ impl Document {
         let root = document
             .as_object_mut()
             .expect("it was just made as an object");
-        if !self.settings.is_empty() {
-            root.insert(self.namespace.clone(), json!(self.settings));
+        if !self.settings.is_empty() || self.last_prompt.is_some() {
+            root.insert(self.namespace.clone(), json!(self.beyond()));
         }
         match &self.client {
             Client::Absent => {}
@@ -180,6 +205,24 @@ impl Document {
         Some(replace("model", json!(self.model)))
     }
 
+    fn beyond(&self) -> Beyond<'_> {
+        Beyond {
+            last_prompt: self.last_prompt.as_ref(),
+            settings: &self.settings,
+        }
+    }
+
+    /// Notes what a person said last, before the document is shown. A client sends the whole of it back, and so
+    /// tells how far it has seen.
+    pub fn set_last_prompt(&mut self, message: MessageId) {
+        self.last_prompt = Some(message);
+    }
+
+    /// Reads off a state that a client sent which message was the last that it has seen a person say.
+    pub fn last_prompt_in<'a>(state: Option<&'a Value>, namespace: &str) -> Option<&'a str> {
+        state?.get(namespace)?.get("lastPrompt")?.as_str()
+    }
+
     /// Notes what can be chosen in the session. Returns the change, if it is one.
     pub fn set_settings(&mut self, settings: Settings) -> Option<Patch> {
         let settings = settings.bounded(MAX_NAME, MAX_OPTIONS);
@@ -189,7 +232,7 @@ impl Document {
         self.settings = settings;
         let path = Pointer::root().child(&self.namespace);
         // Adding replaces what is there (RFC 6902, section 4.1).
-        let value = json!(self.settings);
+        let value = json!(self.beyond());
         Some(vec![Operation::Add { path, value }])
     }
 }

@@ -1,15 +1,16 @@
 //! What outlives a run: which session a thread is bound to, its runs and how they ended, its transcript.
 //!
-//! `SQLite`, in a file or in memory, behind a thread of its own (`worker`): callers wait for an answer, never for
-//! a lock. Nothing here fails for a caller. What cannot be written to the file is kept in memory instead, said
+//! `SQLite`, in memory, or in a file behind a thread of its own (`worker`). Whoever asks for something of a file waits
+//! until that thread has done it, which may take as long as the disk does; no other task is held up by that. Nothing
+//! here fails for a caller. What cannot be written to the file is kept in memory instead, said
 //! once in the log, and written when the file takes it again (`tiers`, `mend`); so a run never fails because of a disk.
+//! What the file has taken outlives a crash of the process; a power cut may take what was written last.
 //! What can be wrong with a file before it is used is found when it is opened (`open`), and refused then.
 //!
 //! `rusqlite` was chosen over `sqlx`: there is one connection in one thread, and neither a pool nor queries that are checked
 //! against a server while compiling are of use to it. `redb` was weighed, which is Rust alone: but then lists, bounds and migrations
 //! would be code of ours, and nobody could look into the file with a tool that everybody has.
 
-mod asked;
 mod error;
 mod header;
 mod lock;
@@ -17,6 +18,7 @@ mod mend;
 mod open;
 mod probe;
 mod record;
+mod requests;
 mod schema;
 mod tables;
 #[cfg(test)]
@@ -25,18 +27,19 @@ mod tiers;
 mod worker;
 mod written;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub use error::Error;
+pub use open::is_exposed;
 pub use probe::{Probe, probe};
-pub use record::{Begin, Key, Line, Outcome, Page, Place, Run, Summary, Thread, Transcript};
-
-use self::{
-    tables::{Beginning, Found},
-    tiers::Tiers,
-    worker::Worker,
-    written::Written,
+pub use record::{
+    Begin, Cut, Key, Line, Outcome, Page, Place, Remembers, Run, Summary, Thread, Transcript,
 };
+
+use self::{tables::Found, tiers::Tiers, worker::Worker, written::Written};
 use crate::{
     env::Env,
     protocol::{Message, RunId},
@@ -45,10 +48,8 @@ use crate::{
 /// Where and how threads are kept.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The database file; `None` keeps all in memory.
-    pub path: Option<PathBuf>,
-    /// Whether the folder of the file is made, for this user alone, if it is not there.
-    pub make_folder: bool,
+    /// Where they are kept.
+    pub at: Location,
     /// How long to wait for another daemon to let go of the file.
     pub wait: Duration,
     /// How many threads are kept; the one that was written to longest ago goes first.
@@ -59,11 +60,51 @@ pub struct Options {
     pub transcript_bytes: usize,
 }
 
+/// Where threads are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// In memory.
+    Memory,
+    /// In a database file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What of its folder.
+        folder: Folder,
+    },
+}
+
+/// What becomes of a folder that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folder {
+    /// It is an error.
+    Expected,
+    /// It is made, for this user alone.
+    Made,
+}
+
+impl Location {
+    /// A file in a folder that is there.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::File {
+            path: path.into(),
+            folder: Folder::Expected,
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Memory => None,
+            Self::File { path, .. } => Some(path),
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
-            path: None,
-            make_folder: false,
+            at: Location::Memory,
             wait: Duration::from_secs(10),
             max_threads: 10_000,
             max_age: None,
@@ -82,12 +123,22 @@ impl Store {
     /// # Errors
     /// The file cannot be used.
     pub fn open(options: Options, env: Env) -> Result<Self, Error> {
-        Ok(Self(Worker::start(Tiers::open(options, env)?)))
+        let tiers = Tiers::open(options, env)?;
+        Ok(Self(match tiers.options.at {
+            Location::Memory => Worker::here(tiers),
+            Location::File { .. } => Worker::start(tiers),
+        }))
     }
 
     /// A store that is gone with the process.
     pub fn memory(env: Env) -> Self {
         Self::open(Options::default(), env).expect("memory is there")
+    }
+
+    /// Whether there is such a thread. Costs next to nothing, however much was said in it.
+    pub async fn knows(&self, key: &Key) -> bool {
+        let key = key.clone();
+        self.0.call(move |db| db.knows(&key)).await
     }
 
     /// What is kept of a thread, and of one of its runs.
@@ -99,9 +150,9 @@ impl Store {
     }
 
     /// Notes that a run begins, and makes the thread if there is none. A session of another folder than this
-    /// run's is no longer bound. Of the runs that have ended the last thousand are remembered.
+    /// run's is no longer bound, nor is one that remembers what is taken back. Of the runs that have ended the last thousand are remembered.
     pub async fn begin(&self, key: &Key, begin: Begin) {
-        let (key, begin) = (key.clone(), Beginning::from(begin));
+        let (key, begin) = (key.clone(), begin.written());
         self.0.call(move |db| db.begin(&key, &begin)).await;
     }
 
@@ -124,10 +175,23 @@ impl Store {
         self.0.call(move |db| db.add(&key, &lines)).await;
     }
 
+    /// Keeps messages that are not complete yet, as far as they go, behind all others and in the place of what was
+    /// kept so before. They go when something is added, and stay if that never happens.
+    pub async fn draft(&self, key: &Key, messages: Vec<Message>) {
+        let (key, lines) = (key.clone(), written(messages));
+        self.0.call(move |db| db.draft(&key, &lines)).await;
+    }
+
     /// Puts a whole transcript in the place of one that is not.
     pub async fn refill(&self, key: &Key, messages: Vec<Message>) {
         let (key, lines) = (key.clone(), written(messages));
         self.0.call(move |db| db.refill(&key, &lines)).await;
+    }
+
+    /// Notes that more was said than the transcript has: it is partial until it is filled again.
+    pub async fn lose(&self, key: &Key) {
+        let key = key.clone();
+        self.0.call(move |db| db.lose(&key)).await;
     }
 
     /// Notes how a run ended.
@@ -156,11 +220,15 @@ impl Store {
         self.0.call(move |db| db.forget(&key)).await
     }
 
-    /// Forgets threads that are too old or too many, but none of `live`. Answers with those that went, and the
-    /// sessions that they were bound to. Nothing else holds the number of threads down, so this is to be asked for now
+    /// Forgets threads that are too old or too many, but none of `live`, which is asked at that moment: a run whose
+    /// thread was live then may have looked, one that comes later will find nothing. Answers with those that went,
+    /// and the sessions that they were bound to. Nothing else holds the number of threads down, so this is to be asked for now
     /// and then.
-    pub async fn sweep(&self, live: Vec<Key>) -> Vec<(Key, Option<String>)> {
-        self.0.call(move |db| db.sweep(&live)).await
+    pub async fn sweep(
+        &self,
+        live: impl FnOnce() -> Vec<Key> + Send + 'static,
+    ) -> Vec<(Key, Option<String>)> {
+        self.0.call(move |db| db.sweep(&live())).await
     }
 
     /// Writes what is not yet written and lets go of the file. Whatever is asked for later is answered as if there

@@ -1,17 +1,18 @@
 //! The way to an open database file: nothing in it is changed before it is known to be ours and whole.
 
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
+    fs::{self, DirBuilder, OpenOptions, Permissions},
     io,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
+use tracing::{info, warn};
 
 use super::{
-    Error, Options,
+    Error, Folder,
     header::{self, Header},
     lock::Lock,
     schema,
@@ -34,27 +35,28 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Opens a file, and makes it if there is none. Blocks while another daemon has it, up to the time in the options.
+    /// Opens a file, and makes it if there is none. Blocks while another daemon has it, for so long.
     ///
     /// # Errors
     /// The file cannot be used.
-    pub(super) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
-        if options.make_folder {
+    pub(super) fn open(path: &Path, folder: Folder, wait: Duration) -> Result<Self, Error> {
+        if folder == Folder::Made {
             make_folder(path)?;
         }
         let path = &resolved(path)?;
         // Refused before anything is made beside it; and once more, since the daemon that was waited for may have
         // changed it.
         header::look(path)?;
-        let lock = Lock::take(path, options.wait)?;
+        let lock = Lock::take(path, wait)?;
         if header::look(path)? == Header::Absent {
             make_file(path)?;
         }
-        let mut connection = connect(path, options.wait)?;
+        let mut connection = connect(path, wait)?;
         let why = |error| explain(path, error);
         prepare(&mut connection).map_err(why)?;
         // Only we have it from here on; nothing is waited for in the store's thread.
         connection.busy_timeout(Duration::ZERO).map_err(why)?;
+        close_to_others(path);
         Ok(Self {
             connection,
             path: path.clone(),
@@ -114,6 +116,35 @@ fn make_file(path: &Path) -> Result<(), Error> {
         })
 }
 
+/// Whether others than its owner can read a database file, or write to it. Opening a store takes that from them, if
+/// this user can.
+pub fn is_exposed(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & OTHERS != 0)
+}
+
+/// Takes from others what they could do with the file and the log of its changes.
+fn close_to_others(path: &Path) {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    for path in [path, Path::new(&log)] {
+        if !is_exposed(path) {
+            continue;
+        }
+        let mode = fs::metadata(path).map(|file| file.permissions().mode() & !OTHERS);
+        let done = mode.and_then(|mode| fs::set_permissions(path, Permissions::from_mode(mode)));
+        let path = path.display();
+        match done {
+            Ok(()) => {
+                info!(%path, "others could read the database: from now on this user alone can");
+            }
+            Err(error) => warn!(%path, %error, "others can read the database; run chmod 600 on it"),
+        }
+    }
+}
+
+/// The permission bits of others than the owner.
+const OTHERS: u32 = 0o077;
+
 /// Opens the file and looks at it, without changing what is in it.
 fn connect(path: &Path, wait: Duration) -> Result<Connection, Error> {
     let why = |error| explain(path, error);
@@ -165,7 +196,12 @@ pub(super) fn check(db: &Connection, path: &Path) -> Result<(), Error> {
             })
         };
     }
-    for table in tables {
+    // A name that is none of ours could be anything, and is in nobody's way.
+    let is_ours = |name: &&String| {
+        let mut letters = name.bytes();
+        name.starts_with("agui_") && letters.all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    };
+    for table in tables.iter().filter(is_ours) {
         db.query_row(
             &format!("SELECT count(*) FROM (SELECT 1 FROM \"{table}\" LIMIT 1)"),
             [],

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use super::{
-    Error, Options,
+    Error, Folder,
     header::{self, Header},
     lock::Lock,
     open::{check, explain},
@@ -15,8 +15,6 @@ use super::{
 /// What would become of opening a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
-    /// There is no file, and none is wanted.
-    Memory,
     /// There is no file yet; it would be made.
     Absent,
     /// It is ours and whole.
@@ -27,14 +25,11 @@ pub enum Probe {
     Left,
 }
 
-/// Looks whether a store can be opened.
+/// Looks whether a store can be opened in a file.
 ///
 /// # Errors
 /// It cannot.
-pub fn probe(options: &Options) -> Result<Probe, Error> {
-    let Some(path) = &options.path else {
-        return Ok(Probe::Memory);
-    };
+pub fn probe(path: &Path, folder: Folder) -> Result<Probe, Error> {
     let at = |step, source| Error::File {
         path: path.into(),
         step,
@@ -44,12 +39,12 @@ pub fn probe(options: &Options) -> Result<Probe, Error> {
     if is_taken {
         return Ok(Probe::InUse);
     }
-    let folder = folder(path, options.make_folder);
+    let place = place(path, folder);
     let is_absent = header::look(path)? == Header::Absent;
     if !is_absent && may(path, Access::WRITE_OK).is_err() {
         return Err(Error::ReadOnly { path: path.into() });
     }
-    may(folder, Access::WRITE_OK | Access::EXEC_OK)
+    may(place, Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| at("files cannot be made in its folder", error))?;
     if is_absent {
         return Ok(Probe::Absent);
@@ -75,7 +70,7 @@ fn may(path: &Path, what: Access) -> io::Result<()> {
 
 /// The folder that files would be made in: the file's own, or if that would be made itself, the nearest one above
 /// it that is there.
-fn folder(path: &Path, would_be_made: bool) -> &Path {
+fn place(path: &Path, what: Folder) -> &Path {
     let mut folders = path.ancestors().skip(1).map(|folder| {
         if folder.as_os_str().is_empty() {
             Path::new(".")
@@ -85,7 +80,7 @@ fn folder(path: &Path, would_be_made: bool) -> &Path {
     });
     let is_absent = |folder: &&Path| {
         let looked = fs::metadata(folder);
-        would_be_made && looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        what == Folder::Made && looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     };
     folders
         .find(|folder| !is_absent(folder))

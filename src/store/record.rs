@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Message, MessageId, RunId, ThreadId};
+use crate::protocol::{Message, MessageBody, MessageId, RunId, ThreadId};
 
 /// What a thread is known by. Of another principal's thread nobody can tell that it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,6 +34,15 @@ pub struct Thread {
     pub last_run: Option<Run>,
 }
 
+impl Thread {
+    /// What a person said, the last of it first.
+    pub fn prompts(&self) -> impl Iterator<Item = &MessageId> {
+        let messages = self.transcript.lines.iter().map(|line| &line.message);
+        let said = |message: &&Message| matches!(message.body, MessageBody::User { .. });
+        messages.rev().filter(said).map(|message| &message.id)
+    }
+}
+
 /// What was said in a thread, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
@@ -62,7 +71,7 @@ impl From<Message> for Line {
 }
 
 /// A run of a thread.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Run {
     /// The client's id of it.
     pub id: RunId,
@@ -75,12 +84,15 @@ pub struct Run {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Not yet; or, of a run that is not live, never: the daemon ended before it.
     Running,
     /// By itself.
-    Success,
+    Success {
+        /// Why, in ACP's words; none if the agent was done.
+        stop_reason: Option<String>,
+    },
     /// It was stopped on purpose.
     Cancelled,
     /// It failed.
@@ -92,19 +104,57 @@ pub enum Outcome {
     },
 }
 
-/// What is written when a run begins.
+impl Outcome {
+    /// The word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Success { .. } => "success",
+            Self::Cancelled => "cancelled",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
+    /// The word for it of a run that is not live: one that has no end was lost with the daemon that ran it.
+    pub fn at_rest(&self) -> &'static str {
+        match self {
+            Self::Running => "lost",
+            ended => ended.as_str(),
+        }
+    }
+}
+
+/// What is written when a run begins. `L` is how its lines are written.
 #[derive(Debug, Clone)]
-pub struct Begin {
+pub struct Begin<L = Line> {
     /// The run.
     pub run: RunId,
     /// The folder that the agent works in.
     pub workdir: Option<String>,
     /// What the thread is called if it has no title yet.
     pub title: Option<String>,
-    /// How many lines of the transcript stay; what stands behind them is dropped. `None`: all.
-    pub keep: Option<usize>,
+    /// What is taken back of the transcript.
+    pub cut: Option<Cut>,
     /// What the request adds to the transcript.
-    pub lines: Vec<Line>,
+    pub lines: Vec<L>,
+}
+
+/// A conversation that is cut back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The message behind which all goes; `None`: the whole transcript goes.
+    pub behind: Option<MessageId>,
+    /// What becomes of the session.
+    pub session: Remembers,
+}
+
+/// Whether a session remembers what is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remembers {
+    /// It never heard it, and stays bound.
+    Nothing,
+    /// It would go on from what was taken back, so it is no longer bound.
+    TooMuch,
 }
 
 /// What a list of threads shows of one.

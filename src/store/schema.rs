@@ -18,10 +18,15 @@ pub(super) fn migrate(db: &mut Connection) -> rusqlite::Result<()> {
         let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         change.execute_batch(step)?;
         change.pragma_update(None, "application_id", APPLICATION_ID)?;
-        change.pragma_update(None, "user_version", number)?;
+        note(&change, number)?;
         change.commit()?;
     }
     Ok(())
+}
+
+/// Notes the number of the shape that a database has.
+pub(super) fn note(db: &Connection, number: u32) -> rusqlite::Result<()> {
+    db.pragma_update(None, "user_version", number)
 }
 
 /// The tables that a database has.

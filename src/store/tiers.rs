@@ -14,7 +14,7 @@ use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::{Error, Key, Options, open, open::File, schema, tables};
+use super::{Error, Key, Location, Options, open, open::File, schema, tables};
 use crate::env::Env;
 
 /// How long after a failure the file is tried again.
@@ -63,13 +63,17 @@ pub(super) enum Origin {
 }
 
 /// The file does not work.
-#[derive(Debug, Clone, Copy)]
 pub(super) struct Trouble {
-    /// When threads are next tried to be put back.
+    /// When the file is tried again.
     pub(super) next: Instant,
     /// Until when nothing is written to the file.
     quiet: Instant,
+    /// What did not work and keeps no thread away: the file works again only once it does that.
+    pub(super) failed: Option<Statements>,
 }
+
+/// What can be asked of a database once more.
+pub(super) type Statements = Box<dyn Fn(&Connection) -> Result<()> + Send>;
 
 impl Tiers {
     /// Opens the file, if there is one, and memory.
@@ -77,8 +81,10 @@ impl Tiers {
     /// # Errors
     /// The file cannot be used.
     pub(super) fn open(options: Options, env: Env) -> std::result::Result<Self, Error> {
-        let file = options.path.as_deref();
-        let file = file.map(|path| File::open(path, &options)).transpose()?;
+        let file = match &options.at {
+            Location::Memory => None,
+            Location::File { path, folder } => Some(File::open(path, *folder, options.wait)?),
+        };
         let memory = memory().map_err(|source| Error::Database {
             path: ":memory:".into(),
             source,
@@ -110,12 +116,12 @@ impl Tiers {
         match self.file_of(key).map(|file| statements(&file.connection)) {
             Some(Ok(found)) => return found,
             Some(Err(error)) => {
-                self.stumble(&error);
+                self.stumble(&error, None);
                 self.take_in(key);
             }
             None => {}
         }
-        calmly(statements(&self.memory))
+        or_default(statements(&self.memory))
     }
 
     /// Changes something of a thread, wholly or not at all.
@@ -129,7 +135,7 @@ impl Tiers {
             if !self.is_quiet() {
                 match at_once(&file.connection, &statements) {
                     Ok(done) => return done,
-                    Err(error) => self.keep_quiet(&error),
+                    Err(error) => self.keep_quiet(&error, None),
                 }
             }
             self.take_in(key);
@@ -137,20 +143,23 @@ impl Tiers {
         if let Some(away) = self.away.get_mut(key) {
             away.is_changed = true;
         }
-        let done = calmly(at_once(&self.memory, &statements));
+        let done = or_default(at_once(&self.memory, &statements));
         self.save_memory();
         done
     }
 
     /// Whether the file is left alone for now.
     pub(super) fn is_quiet(&self) -> bool {
-        self.trouble
-            .is_some_and(|trouble| Instant::now() < trouble.quiet)
+        let trouble = self.trouble.as_ref();
+        trouble.is_some_and(|trouble| Instant::now() < trouble.quiet)
     }
 
-    /// Notes that the file does not work.
-    pub(super) fn stumble(&mut self, error: &rusqlite::Error) {
-        let Some(file) = self.file.as_ref().filter(|_| self.trouble.is_none()) else {
+    /// Notes that the file does not work; `failed`: what it did not do, unless that keeps a thread away. That a thread is
+    /// kept away is worse, and said also where something else did not work before.
+    pub(super) fn stumble(&mut self, error: &rusqlite::Error, failed: Option<Statements>) {
+        let is_worse = |known: &Trouble| known.failed.is_some() && failed.is_none();
+        let is_said = self.trouble.as_ref().is_some_and(|known| !is_worse(known));
+        let Some(file) = self.file.as_ref().filter(|_| !is_said) else {
             return;
         };
         let path = file.path.display();
@@ -162,12 +171,13 @@ impl Tiers {
         self.trouble = Some(Trouble {
             next: now + self.retry,
             quiet: now,
+            failed,
         });
     }
 
     /// Notes that the file cannot be written to, and leaves it alone for a while.
-    pub(super) fn keep_quiet(&mut self, error: &rusqlite::Error) {
-        self.stumble(error);
+    pub(super) fn keep_quiet(&mut self, error: &rusqlite::Error, failed: Option<Statements>) {
+        self.stumble(error, failed);
         if let Some(trouble) = &mut self.trouble {
             trouble.quiet = Instant::now() + self.retry;
         }
@@ -184,7 +194,7 @@ impl Tiers {
             (true, true) => Origin::Whole,
             (true, false) => Origin::New,
         };
-        calmly(at_once(&self.memory, |db| {
+        or_default(at_once(&self.memory, |db| {
             tables::replace(db, key, &copy, NUMBERS)
         }));
         let away = Away {
@@ -211,8 +221,8 @@ impl Tiers {
 
     /// Drops transcripts from memory, those of the threads that were written to longest ago, until it is small enough.
     fn save_memory(&mut self) {
-        while calmly(size(&self.memory)) > self.most_memory {
-            let Some(key) = calmly(at_once(&self.memory, tables::forget_transcripts)) else {
+        while or_default(size(&self.memory)) > self.most_memory {
+            let Some(key) = or_default(at_once(&self.memory, tables::forget_transcripts)) else {
                 return;
             };
             if let Some(away) = self.away.get_mut(&key)
@@ -252,7 +262,7 @@ pub(super) fn at_once<T>(
 }
 
 /// What memory answers; it fails only where no memory is left, or by a defect.
-pub(super) fn calmly<T: Default>(result: Result<T>) -> T {
+pub(super) fn or_default<T: Default>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| {
         warn!(%error, "the store cannot keep something in memory");
         T::default()

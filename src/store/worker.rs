@@ -1,11 +1,15 @@
-//! The thread that has the database: it does one thing after the other, in the order in which it is asked.
+//! Who has the database: for a file a thread, which does one thing after the other, in the order in which it is
+//! asked. What is in memory alone is done where it is asked for, under a lock: mostly that takes microseconds, for the
+//! longest transcripts some milliseconds, and it waits for no disk.
 
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
     thread,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -23,7 +27,16 @@ enum Job {
 
 /// The caller's end.
 #[derive(Clone)]
-pub(super) struct Worker {
+pub(super) enum Worker {
+    /// The database is here, until it is closed.
+    Here(Arc<Mutex<Option<Tiers>>>),
+    /// A thread has it.
+    Thread(Thread),
+}
+
+/// A thread that has the database.
+#[derive(Clone)]
+pub(super) struct Thread {
     jobs: mpsc::Sender<Job>,
     /// Fires when the thread has let go of the database.
     gone: CancellationToken,
@@ -36,6 +49,11 @@ impl fmt::Debug for Worker {
 }
 
 impl Worker {
+    /// Does everything in the caller's thread.
+    pub(super) fn here(tiers: Tiers) -> Self {
+        Self::Here(Arc::new(Mutex::new(Some(tiers))))
+    }
+
     /// Gives the database to a thread of its own. It lets go of it when told to, or once nobody can ask it for
     /// anything any more.
     pub(super) fn start(tiers: Tiers) -> Self {
@@ -49,7 +67,7 @@ impl Worker {
                 drop(last);
             })
             .expect("the system can start a thread");
-        Self { jobs, gone }
+        Self::Thread(Thread { jobs, gone })
     }
 
     /// Does something with the database. What was begun is done even if nobody waits for it. Answers with the
@@ -58,11 +76,21 @@ impl Worker {
         &self,
         job: impl FnOnce(&mut Tiers) -> T + Send + 'static,
     ) -> T {
+        let thread = match self {
+            Self::Here(tiers) => {
+                let mut tiers = tiers.lock();
+                return tiers
+                    .as_mut()
+                    .and_then(|tiers| survived(|| job(tiers)))
+                    .unwrap_or_default();
+            }
+            Self::Thread(thread) => thread,
+        };
         let (answer, answered) = oneshot::channel();
         let job = Job::Do(Box::new(move |tiers| {
             let _ = answer.send(job(tiers));
         }));
-        if self.jobs.send(job).await.is_err() {
+        if thread.jobs.send(job).await.is_err() {
             return T::default();
         }
         answered.await.unwrap_or_default()
@@ -70,8 +98,17 @@ impl Worker {
 
     /// Lets all be done that was asked for, and the database be closed.
     pub(super) async fn close(&self) {
-        let _ = self.jobs.send(Job::Close).await;
-        self.gone.cancelled().await;
+        match self {
+            Self::Here(tiers) => {
+                if let Some(tiers) = tiers.lock().take() {
+                    tiers.close();
+                }
+            }
+            Self::Thread(Thread { jobs, gone }) => {
+                let _ = jobs.send(Job::Close).await;
+                gone.cancelled().await;
+            }
+        }
     }
 }
 
@@ -80,12 +117,18 @@ fn work(mut tiers: Tiers, mut inbox: mpsc::Receiver<Job>) {
         match job {
             Job::Close => inbox.close(),
             Job::Do(job) => {
-                // A transaction that is under way is rolled back on the way out.
-                if catch_unwind(AssertUnwindSafe(|| job(&mut tiers))).is_err() {
-                    warn!("the store panicked; it goes on");
-                }
+                survived(|| job(&mut tiers));
             }
         }
     }
     tiers.close();
+}
+
+/// Does something that may be broken. A transaction that is under way then is rolled back on the way out.
+fn survived<T>(job: impl FnOnce() -> T) -> Option<T> {
+    let done = catch_unwind(AssertUnwindSafe(job));
+    if done.is_err() {
+        warn!("the store panicked; it goes on");
+    }
+    done.ok()
 }

@@ -1,7 +1,7 @@
 //! A message as it is written: the words that the tables hold. Read and made where the message is wanted, not in the
 //! store's thread, which everybody waits for.
 
-use super::Line;
+use super::{Begin, Line};
 use crate::protocol::MessageId;
 
 /// A line of a transcript in the words of its row.
@@ -34,5 +34,18 @@ impl Written {
                 None => None,
             },
         })
+    }
+}
+
+impl Begin {
+    /// The same in the words of the tables.
+    pub(super) fn written(self) -> Begin<Written> {
+        Begin {
+            run: self.run,
+            workdir: self.workdir,
+            title: self.title,
+            cut: self.cut,
+            lines: self.lines.iter().map(Written::from).collect(),
+        }
     }
 }

@@ -105,7 +105,7 @@ async fn a_conversation_that_was_cut_back_goes_on_in_another_session() {
         let rewound = json!({"session": "second", "previous": "first"});
         assert_eq!(notice(&signals, "session_rewound"), Some(rewound));
         assert_eq!(notice(&signals, "session_replaced"), None);
-        assert!(signals.contains(&Signal::Bind(SessionRef::new("second"))));
+        assert!(signals.contains(&Signal::Rebind(SessionRef::new("second"))));
         let close = r#"{"method":"session/close","params":{"sessionId":"first"}}"#;
         loop {
             stage.next(Some("second"), &["told"]);
@@ -124,7 +124,9 @@ async fn a_session_that_was_not_prompted_is_not_bound() {
         .play_until(|event| matches!(event, CoreEvent::Settings(_)))
         .await;
     assert_eq!(outcome.unwrap(), StopReason::Cancelled);
-    let is_bound = signals.iter().any(|it| matches!(it, Signal::Bind(_)));
+    let is_bound = signals
+        .iter()
+        .any(|it| matches!(it, Signal::Bind(_) | Signal::Rebind(_)));
     assert!(!is_bound, "{signals:?}");
     assert_eq!(notice(&signals, "history_told"), None);
     stage.next(None, &["prompted"]);

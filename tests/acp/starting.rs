@@ -82,7 +82,7 @@ async fn returned(args: &[&str]) -> (String, SessionRef, Vec<Signal>) {
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
     assert_eq!(text(&signals), "fresh", "the history is not streamed again");
     let bound = signals.iter().find_map(|signal| match signal {
-        Signal::Bind(bound) => Some(bound.clone()),
+        Signal::Bind(bound) | Signal::Rebind(bound) => Some(bound.clone()),
         _ => None,
     });
     let how = events(&signals).into_iter().find_map(|event| match event {

@@ -72,7 +72,7 @@ async fn r7_r8_nothing_but_ag_ui_is_served_even_to_one_who_has_the_token() {
         "/copilotkit",
         "/",
         "/metrics",
-        "/agui/demo/threads",
+        "/agui/demo/runs",
         "/favicon.ico",
         "//agui//demo",
         "/agui/../healthz",

@@ -1,38 +1,43 @@
 //! Where threads are kept, and within which bounds.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use agui_serve::{engine::Busy, store};
+use agui_serve::{
+    engine::Busy,
+    store::{Folder, Location},
+};
 
 use crate::config_layers::Maker;
 
-fn store(maker: Maker) -> store::Options {
-    maker.load().unwrap().store
+fn at(maker: Maker) -> Location {
+    maker.load().unwrap().store.at
 }
 
 #[test]
 fn the_database_is_in_the_state_directory_unless_it_is_named() {
-    let path = |maker: Maker| {
-        let options = store(maker);
-        (options.path, options.make_folder)
+    let made = |path: &str| Location::File {
+        path: path.into(),
+        folder: Folder::Made,
     };
-    let is = |path: &str, is_made| (Some(PathBuf::from(path)), is_made);
     let home = "/home/nobody/.local/state/agui-serve/threads.db";
-    assert_eq!(path(Maker::new()), is(home, true));
+    assert_eq!(at(Maker::new()), made(home));
     let service = Maker::new().env("STATE_DIRECTORY", "/var/lib/a:/var/lib/b");
-    assert_eq!(path(service), is("/var/lib/a/threads.db", true));
+    assert_eq!(at(service), made("/var/lib/a/threads.db"));
     let configured = Maker::new().env("AGUI_STATE_DIR", "/srv/state");
-    assert_eq!(path(configured), is("/srv/state/threads.db", true));
+    assert_eq!(at(configured), made("/srv/state/threads.db"));
     // A folder that somebody names is not made: it may be a mistake.
     let named = Maker::new()
         .env("AGUI_STATE_DIR", "/srv/state")
         .env("AGUI_DATABASE", "/data/a.db");
-    assert_eq!(path(named), is("/data/a.db", false));
+    assert_eq!(at(named), Location::file("/data/a.db"));
     let none = Maker::new().env("AGUI_DATABASE", "");
-    assert_eq!(path(none), (None, false));
+    assert_eq!(at(none), Location::Memory);
     // In a file it starts at the file's folder.
-    let (beside, _) = path(Maker::new().file("database = \"a.db\""));
-    assert!(beside.unwrap().ends_with("etc/a.db"));
+    let beside = at(Maker::new().file("database = \"a.db\""));
+    let Location::File { path, folder } = beside else {
+        panic!("{beside:?}");
+    };
+    assert!(path.ends_with("etc/a.db") && folder == Folder::Expected);
 }
 
 #[test]
@@ -44,7 +49,8 @@ fn without_a_state_directory_the_database_has_to_be_named_or_switched_off() {
         error.contains("there is no state directory for it"),
         "{error}"
     );
-    assert_eq!(store(nowhere().env("AGUI_DATABASE", "")).path, None);
+    let off = nowhere().env("AGUI_DATABASE", "");
+    assert_eq!(at(off), Location::Memory);
 }
 
 #[test]
@@ -63,10 +69,7 @@ fn bounds_reach_the_store_and_the_engine() {
     assert_eq!(store.max_threads, 5);
     assert_eq!(store.max_age, Some(Duration::from_hours(7 * 24)));
     let limits = &settings.engine.limits;
-    assert_eq!(
-        (store.transcript_bytes, limits.transcript_bytes),
-        (1 << 20, 1 << 20)
-    );
+    assert_eq!(store.transcript_bytes, 1 << 20);
     assert_eq!((limits.max_waiting, limits.max_states), (2, 3));
     assert_eq!(limits.log_ttl, Duration::from_secs(9));
     let busy = |agent: usize| settings.engine.policy(&settings.agents[agent].name).busy;

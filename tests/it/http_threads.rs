@@ -38,7 +38,7 @@ async fn keep(store: &Store, key: &Key) {
         run: run.clone(),
         workdir: Some("/home/somebody".into()),
         title: Some("A title".into()),
-        keep: None,
+        cut: None,
         lines: vec![said.into()],
     };
     store.begin(key, begin).await;
@@ -191,11 +191,11 @@ async fn a_threads_id_is_one_segment_whatever_stands_in_it() {
         ("events", "events"),
         ("%3Fx%23y", "?x#y"),
     ];
-    let store = store();
-    for (_, id) in ids {
-        keep(&store, &key("local", id)).await;
-    }
     for base in ["/agui", "/"] {
+        let store = store();
+        for (_, id) in ids {
+            keep(&store, &key("local", id)).await;
+        }
         let daemon = Daemon::build()
             .agent("demo", Demo::new())
             .http(|options| options.service.path = BasePath::new(base).unwrap())

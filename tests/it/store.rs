@@ -14,7 +14,7 @@ use std::{
 use agui_serve::{
     env::Env,
     protocol::{Content, Message, MessageBody, MessageId, RunId, ThreadId},
-    store::{Begin, Key, Options, Outcome, Store},
+    store::{Begin, Key, Location, Options, Outcome, Store},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -33,31 +33,28 @@ fn run(id: &str) -> RunId {
 }
 
 fn message(id: &str, text: &str) -> Message {
-    Message {
-        id: MessageId::new(id).unwrap(),
-        body: MessageBody::User {
-            content: Content::Text(text.into()),
-            name: None,
-        },
-        encrypted_value: None,
-        metadata: None,
-        subagent_run_id: None,
-    }
+    let body = MessageBody::User {
+        content: Content::Text(text.into()),
+        name: None,
+    };
+    Message::new(MessageId::new(id).unwrap(), body)
 }
+
+const DONE: Outcome = Outcome::Success { stop_reason: None };
 
 fn says(id: &str, message: Message) -> Begin {
     Begin {
         run: run(id),
         workdir: None,
         title: None,
-        keep: None,
+        cut: None,
         lines: vec![message.into()],
     }
 }
 
 fn open(path: &Path) -> Store {
     let options = Options {
-        path: Some(path.into()),
+        at: Location::file(path),
         ..Options::default()
     };
     Store::open(options, Env::system()).unwrap()
@@ -79,14 +76,14 @@ async fn r46_a_thread_is_bound_to_its_session_after_a_restart() {
         .begin(&key("t"), says("r", message("m", "hello")))
         .await;
     store.bind(&key("t"), "s1").await;
-    store.end(&key("t"), &run("r"), Outcome::Success).await;
+    store.end(&key("t"), &run("r"), DONE).await;
     let before = store.look(&key("t"), Some(&run("r"))).await;
     store.close().await;
     let store = open(&path);
     assert_eq!(store.look(&key("t"), Some(&run("r"))).await, before);
     let (thread, asked) = before;
     assert_eq!(thread.unwrap().session.as_deref(), Some("s1"));
-    assert_eq!(asked.unwrap().outcome, Outcome::Success);
+    assert_eq!(asked.unwrap().outcome, DONE);
     // Who else asks meets nobody's thread.
     let other = Key {
         principal: "other".into(),
@@ -372,9 +369,7 @@ async fn a_process_that_only_writes() {
                 !seen.is_partial && seen.lines.len() == whole(number),
                 "all is there"
             );
-            store
-                .end(&thread(number), &run(&id), Outcome::Success)
-                .await;
+            store.end(&thread(number), &run(&id), DONE).await;
             number += 1;
         }
         println!("wrote {number}");
@@ -397,7 +392,7 @@ async fn check(store: &Store, written: u32) {
         let transcript = found.unwrap().transcript;
         assert!(!transcript.is_partial);
         assert!(transcript.lines.len() >= whole(number), "{number}");
-        assert_eq!(asked.unwrap().outcome, Outcome::Success);
+        assert_eq!(asked.unwrap().outcome, DONE);
     }
 }
 

@@ -8,13 +8,13 @@ use agui_serve::{
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Daemon, Puppet, Turn, input},
+    harness::{Daemon, Puppet, Turn, anew, input},
     stream_reading::{ending, said},
 };
 
-/// A request with some members set.
+/// A request with some members set, for a run of its own.
 fn with(prompt: &str, members: Value) -> Value {
-    let mut input = input("t1", "r1", prompt);
+    let mut input = anew(&input("t1", "r1", prompt));
     let Value::Object(members) = members else {
         panic!("members make an object");
     };

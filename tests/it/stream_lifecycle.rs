@@ -10,7 +10,7 @@ use agui_serve::{
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Daemon, Puppet, Turn, input, soon},
+    harness::{Daemon, Puppet, Turn, anew, input, soon},
     stream_reading::{ending, said, types},
     stream_runtime::{PEERS, asked},
 };
@@ -64,7 +64,7 @@ async fn every_end_is_told_once_and_truthfully_as_the_last_frame() {
     ] {
         let daemon = Daemon::start(Demo::playing(script.clone()));
         for (_, version) in PEERS {
-            let ask = daemon.post(&asked("go", version));
+            let ask = daemon.post(&anew(&asked("go", version)));
             let events = ask.stream().await.collect().await;
             assert_eq!(ending(&events), expected, "{script:?}");
             assert_eq!(terminals(&events), 1);
@@ -152,7 +152,8 @@ async fn r60_what_is_open_is_closed_before_the_end_also_when_the_daemon_stops() 
 async fn r3_a_thread_goes_on_in_its_own_session_and_no_other() {
     let daemon = Daemon::start(Demo::new());
     for (thread, turn) in [("t1", 1), ("t1", 2), ("t2", 1), ("t1", 3), ("t2", 2)] {
-        let ask = daemon.post(&input(thread, "r", "how often?"));
+        let run = format!("r{turn}");
+        let ask = daemon.post(&input(thread, &run, "how often?"));
         let events = ask.stream().await.collect().await;
         let expected = format!("This is turn {turn} of the session.");
         assert_eq!(said(&events), expected, "{thread}");
@@ -197,13 +198,14 @@ async fn a_thread_is_busy_until_its_turn_has_really_ended_and_then_free() {
 
     stream.drop_connection();
     turn.stopped().await;
-    let busy = again.send().await;
-    assert_eq!(busy.code(), (409, "thread_busy".into()), "it is ending");
+    // It is ending, so the next one waits for that.
+    let next = again.stream().await;
     assert_eq!(daemon.turns(), 1);
     turn.end(Ok(StopReason::Cancelled));
-    let _client = daemon.once_free(&again).await;
     let turn = Turn::next(&mut turns).await;
     assert_eq!(turn.request.prompt.text(), "again");
+    turn.end(Ok(StopReason::EndTurn));
+    assert_eq!(ending(&next.collect().await), "success");
     daemon.stop().await;
 }
 

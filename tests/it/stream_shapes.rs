@@ -7,7 +7,7 @@ use agui_serve::{
 use serde_json::Value;
 
 use crate::{
-    harness::Daemon,
+    harness::{Daemon, anew},
     stream_reading::said,
     stream_runtime::{asked, violation},
     stream_transcripts::phrases,
@@ -20,7 +20,7 @@ const OPEN: [&str; 6] = [
 
 /// The body of a run for a client that declares this version.
 async fn body(daemon: &Daemon, prompt: &str, version: Option<&str>) -> String {
-    let answer = daemon.post(&asked(prompt, version)).send().await;
+    let answer = daemon.post(&anew(&asked(prompt, version))).send().await;
     assert_eq!(answer.head.status, 200);
     String::from_utf8(answer.body).unwrap()
 }

@@ -10,7 +10,7 @@ use agui_serve::{
 use serde_json::{Value, json};
 
 use crate::{
-    harness::Daemon,
+    harness::{Daemon, anew},
     stream_reading::{Shown, call, said, shown, text, types},
     stream_runtime::asked,
 };
@@ -252,7 +252,7 @@ async fn report_r34_a_result_is_text_or_parts_and_an_older_client_gets_text() {
         let daemon = Daemon::start(Demo::playing(script));
         for (version, expected) in [(Some("1.0"), current), (None, older)] {
             let events = daemon
-                .post(&asked("go", version))
+                .post(&anew(&asked("go", version)))
                 .stream()
                 .await
                 .collect()
@@ -327,7 +327,7 @@ async fn a_notice_is_custom_under_our_name_and_changes_nothing_else() {
 }
 
 #[tokio::test]
-async fn ids_are_not_used_again_in_a_thread_even_if_the_run_id_is() {
+async fn ids_are_not_used_again_in_a_thread() {
     let daemon = Daemon::start(Demo::new());
     let mut ids = HashSet::new();
     for _ in 0..3 {

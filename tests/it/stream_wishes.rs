@@ -3,7 +3,7 @@
 use agui_serve::{
     cores::Core,
     deps::{
-        Choice, CoreEvent, PerSetting, Setting, Settings, StopReason, TurnError, TurnIo,
+        Choice, CoreEvent, PerSetting, Principal, Setting, Settings, StopReason, TurnError, TurnIo,
         TurnRequest,
     },
     protocol::AgentCapabilities,
@@ -45,8 +45,12 @@ impl Core for Moody {
         }
     }
 
-    fn settings(&self) -> Settings {
-        settings()
+    /// No session of Bob's has told yet.
+    fn settings(&self, principal: &Principal) -> Settings {
+        match principal.as_str() {
+            "bob" => Settings::default(),
+            _ => settings(),
+        }
     }
 
     fn turn(
@@ -64,7 +68,8 @@ impl Core for Moody {
 }
 
 fn wishing(forwarded: Value) -> Value {
-    let mut input = input("t1", "r1", "go");
+    let own = forwarded.to_string();
+    let mut input = input(&own, &own, "go");
     input["forwardedProps"] = forwarded;
     input
 }
@@ -76,12 +81,13 @@ async fn a_wish_that_is_listed_reaches_the_core_and_is_shown_in_the_state() {
         (json!({"pando": {"mode": "plan"}}), "plan"),
         (json!({"mode": "plan"}), "none"),
     ] {
-        let stream = daemon.post(&wishing(forwarded)).stream().await;
+        let asked = wishing(forwarded);
+        let stream = daemon.post(&asked).stream().await;
         let events = stream.collect().await;
         assert_eq!(said(&events), wish);
         let delta = events.iter().find(|event| event["type"] == "STATE_DELTA");
-        let value =
-            json!({"mode": {"value": "ask", "options": [{"value": "plan", "name": "Plan"}]}});
+        let said = &asked["messages"][0]["id"];
+        let value = json!({"lastPrompt": said, "mode": {"value": "ask", "options": [{"value": "plan", "name": "Plan"}]}});
         let operation = json!({"op": "add", "path": "/pando", "value": value});
         assert_eq!(delta.unwrap()["delta"], json!([operation]));
     }
@@ -109,10 +115,17 @@ async fn a_wish_that_is_not_listed_is_refused_before_anything_starts() {
 }
 
 #[tokio::test]
-async fn the_information_shows_what_can_be_chosen() {
-    let daemon = Daemon::start(Moody);
-    let info = daemon.ask("GET", "/agui/info").send().await.json();
+async fn the_information_shows_what_can_be_chosen_in_sessions_of_the_caller() {
+    let daemon = Daemon::build()
+        .agent("demo", Moody)
+        .tokens(&[("alice", "token-of-alice"), ("bob", "token-of-bob")])
+        .start();
     let mode = json!({"value": "ask", "options": [{"value": "plan", "name": "Plan"}]});
-    assert_eq!(info["agents"][0]["settings"], json!({"mode": mode}));
+    for (name, settings) in [("alice", json!({"mode": mode})), ("bob", Value::Null)] {
+        let token = format!("Bearer token-of-{name}");
+        let ask = daemon.ask("GET", "/agui/info");
+        let info = ask.header("authorization", &token).send().await.json();
+        assert_eq!(info["agents"][0]["settings"], settings, "{name}");
+    }
     daemon.stop().await;
 }

@@ -1,12 +1,12 @@
 //! What serving needs of this machine: an address, a token, a database, folders.
 
-use std::{collections::BTreeSet, fs, io, net::TcpListener, path::Path};
+use std::{collections::BTreeSet, fs, io, net::TcpListener};
 
 use super::{Findings, Level};
 use crate::{
     cli::exit,
     config::{Inputs, Settings, token, tokens},
-    store::{self, Probe},
+    store::{self, Location, Probe},
 };
 
 /// Looks at the address, the token, the database and the folders.
@@ -72,23 +72,26 @@ fn token(settings: &Settings, inputs: &Inputs) -> (Level, String) {
 
 /// Looks at the database, but opens none.
 fn database(options: &store::Options) -> (Level, String) {
-    let path = options.path.as_deref().unwrap_or(Path::new("memory"));
-    let path = path.display();
-    match store::probe(options) {
-        Ok(Probe::Memory) => {
+    let (file, folder) = match &options.at {
+        Location::Memory => {
             let why = "there is none: threads are kept in memory, and a restart forgets them";
-            (Level::Ok, why.into())
+            return (Level::Ok, why.into());
         }
-        Ok(Probe::Absent) => (Level::Ok, format!("the first start will make {path}")),
-        Ok(Probe::Fine) => (Level::Ok, format!("{path} can be opened")),
-        Ok(Probe::InUse) => (
-            Level::Ok,
-            format!("{path} is in use by a running agui-serve"),
-        ),
-        Ok(Probe::Left) => (
-            Level::Ok,
-            format!("{path} was not closed in order; the next start puts that right"),
-        ),
-        Err(error) => (Level::Fail, exit::failure(&error.into())),
+        Location::File { path, folder } => (path, *folder),
+    };
+    let path = file.display();
+    let says = match store::probe(file, folder) {
+        Ok(Probe::Absent) => return (Level::Ok, format!("the first start will make {path}")),
+        Ok(Probe::Fine) => format!("{path} can be opened"),
+        Ok(Probe::InUse) => format!("{path} is in use by a running agui-serve"),
+        Ok(Probe::Left) => {
+            format!("{path} was not closed in order; the next start puts that right")
+        }
+        Err(error) => return (Level::Fail, exit::failure(&error.into())),
+    };
+    if store::is_exposed(file) {
+        let more = "others can read it, until a start takes that from them";
+        return (Level::Warn, format!("{says}; {more}"));
     }
+    (Level::Ok, says)
 }

@@ -77,12 +77,18 @@ pub struct Acp(Arc<Inner>);
 
 struct Inner {
     options: Arc<Options>,
-    /// A pool for each principal that has asked for a turn; there are as many as there are tokens.
-    pools: Mutex<HashMap<Principal, Arc<Pool>>>,
+    /// What there is for each principal that has asked for a turn; there are as many as there are tokens.
+    served: Mutex<HashMap<Principal, Served>>,
     tasks: TaskTracker,
     closing: CancellationToken,
+}
+
+/// What one principal has of an agent. Nobody else sees anything of it.
+#[derive(Clone)]
+struct Served {
+    pool: Arc<Pool>,
     /// What sessions have told of what can be chosen.
-    heard: Mutex<Settings>,
+    heard: Arc<Mutex<Settings>>,
 }
 
 impl Drop for Inner {
@@ -94,32 +100,36 @@ impl Drop for Inner {
 impl Acp {
     /// An agent that is started as the options say, at its first turn.
     pub fn new(options: Options) -> Self {
-        let heard = configured(&options.set, &options.choices);
         Self(Arc::new(Inner {
             options: Arc::new(options),
-            pools: Mutex::default(),
+            served: Mutex::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
-            heard: Mutex::new(heard),
         }))
     }
 
-    fn pool(&self, principal: &Principal) -> Arc<Pool> {
-        let mut pools = self.0.pools.lock();
-        let pool = pools.entry(principal.clone()).or_insert_with(|| {
+    fn served(&self, principal: &Principal) -> Served {
+        let mut served = self.0.served.lock();
+        let new = || {
             let Inner {
                 options,
                 tasks,
                 closing,
                 ..
             } = &*self.0;
-            Arc::new(Pool::new(
-                Arc::clone(options),
-                tasks.clone(),
-                closing.clone(),
-            ))
-        });
-        Arc::clone(pool)
+            let pool = Pool::new(Arc::clone(options), tasks.clone(), closing.clone());
+            Served {
+                pool: Arc::new(pool),
+                heard: Arc::new(Mutex::new(self.configured())),
+            }
+        };
+        served.entry(principal.clone()).or_insert_with(new).clone()
+    }
+
+    /// What is known of what can be chosen before a session has told.
+    fn configured(&self) -> Settings {
+        let Options { set, choices, .. } = &*self.0.options;
+        configured(set, choices)
     }
 }
 
@@ -136,8 +146,9 @@ impl Core for Acp {
         self.0.options.choices.clone()
     }
 
-    fn settings(&self) -> Settings {
-        self.0.heard.lock().clone()
+    fn settings(&self, principal: &Principal) -> Settings {
+        let served = self.0.served.lock().get(principal).cloned();
+        served.map_or_else(|| self.configured(), |served| served.heard.lock().clone())
     }
 
     fn turn(
@@ -147,13 +158,13 @@ impl Core for Acp {
     ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
         // A turn keeps its agent, and so the processes that it uses.
         let agent = self.clone();
-        let told = self.clone();
+        let Served { pool, heard } = self.served(&request.principal);
         let turn = Turn {
             options: Arc::clone(&agent.0.options),
-            pool: agent.pool(&request.principal),
+            pool,
             request,
             io,
-            heard: Box::new(move |settings| *told.0.heard.lock() = settings),
+            heard: Box::new(move |settings| *heard.lock() = settings),
         };
         Box::pin(async move {
             let ended = turn.run().await;
@@ -165,10 +176,10 @@ impl Core for Acp {
     /// `session/close`, `session/delete`) and within the time that a turn has to stop. Starts no process for that:
     /// without one that is kept, what the agent has written down of the session stays.
     fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
-        let pool = self.0.pools.lock().get(&forgotten.principal).cloned();
+        let served = self.0.served.lock().get(&forgotten.principal).cloned();
         let conversation = Conversation::new(&forgotten.thread, &forgotten.session);
         Box::pin(async move {
-            if let Some(pool) = pool {
+            if let Some(Served { pool, .. }) = served {
                 pool.forget(&conversation).await;
             }
         })
@@ -195,4 +206,23 @@ fn capabilities() -> AgentCapabilities {
     capabilities.reasoning.supported = Some(true);
     capabilities.reasoning.streaming = Some(true);
     capabilities
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deps::Setting;
+
+    #[test]
+    fn what_a_session_has_told_is_known_to_its_own_principal_only() {
+        let acp = Acp::new(Options::new("agent", "program", "."));
+        let [alice, bob] = ["alice", "bob"].map(|name| Principal::new(name).unwrap());
+        let told = Settings {
+            model: Some(Setting::default()),
+            ..Settings::default()
+        };
+        *acp.served(&alice).heard.lock() = told.clone();
+        assert_eq!(acp.settings(&alice), told);
+        assert_eq!(acp.settings(&bob), Settings::default());
+    }
 }

@@ -31,8 +31,8 @@ pub(super) struct Talk<'a> {
     peer: Peer,
     conversation: Conversation,
     takes: Takes,
-    /// Whether the prompt is the first of the session.
-    is_first: bool,
+    /// How the session came to be open.
+    origin: Origin,
     /// Whether the agent takes instructions with the opening of a session.
     takes_instructions: bool,
     offers: Offers,
@@ -75,7 +75,7 @@ impl<'a> Talk<'a> {
                 .then(|| Arc::clone(&worker.meters)),
             conversation,
             takes: Takes::of(capabilities),
-            is_first: origin != Origin::Known,
+            origin,
             takes_instructions: worker.hello.has("systemPrompt"),
             offers,
             hearing,
@@ -217,7 +217,9 @@ impl<'a> Talk<'a> {
         } = self.turn;
         let earlier = self.earlier();
         let mut prefix = match &options.instructions {
-            Some(text) if self.is_first && !self.takes_instructions => preface::instructions(text),
+            Some(text) if self.is_first() && !self.takes_instructions => {
+                preface::instructions(text)
+            }
             _ => String::new(),
         };
         prefix.extend(earlier.as_ref().map(|earlier| earlier.text.as_str()));
@@ -239,7 +241,12 @@ impl<'a> Talk<'a> {
         let answer = self.peer.request("session/prompt", params);
         // Not sooner: a session that was never prompted was told nothing, neither its instructions nor what was
         // said before.
-        io.bind(SessionRef::new(session)).await?;
+        let bound = SessionRef::new(session);
+        if matches!(self.origin, Origin::Replacement | Origin::Rewound) {
+            io.rebind(bound).await?;
+        } else {
+            io.bind(bound).await?;
+        }
         self.turn.let_go_of_rewound(&self.conversation);
         if let Some(Earlier {
             messages, omitted, ..
@@ -273,12 +280,17 @@ impl<'a> Talk<'a> {
         }
     }
 
+    /// Whether the prompt is the first of the session.
+    fn is_first(&self) -> bool {
+        self.origin != Origin::Known
+    }
+
     /// What the session has not heard of the conversation, if it is to be told.
     fn earlier(&self) -> Option<Earlier> {
         let Turn {
             options, request, ..
         } = self.turn;
-        let is_told = self.is_first && options.seed_history;
+        let is_told = self.is_first() && options.seed_history;
         is_told.then(|| Earlier::of(&request.history)).flatten()
     }
 

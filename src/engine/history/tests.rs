@@ -60,7 +60,7 @@ fn words<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
 /// The transcript that a request leaves, and whether the conversation was cut back.
 fn told(before: &str, shown: &str) -> Option<(String, bool)> {
     let stored = stored(before);
-    let told = read(&stored, &messages(shown))?;
+    let told = read(&stored, &messages(shown), None).ok()?;
     let after = told.after(&stored);
     Some((words(after.iter().map(|line| &line.message)), told.is_cut))
 }
@@ -85,7 +85,10 @@ fn nothing_is_asked_where_no_user_message_stands_at_the_end() {
         assert_eq!(told("", shown), None, "{shown}");
         assert_eq!(told("u1 a1", shown), None, "{shown}");
     }
-    assert_eq!(read(&Transcript::default(), &[message("u1= \n")]), None);
+    assert_eq!(
+        read(&Transcript::default(), &[message("u1= \n")], None),
+        Err(StartError::NothingToDo)
+    );
 }
 
 #[test]
@@ -159,7 +162,7 @@ fn a_known_prompt_is_asked_again_and_what_came_of_it_goes() {
         ("u1 a1 u2", "u1 a1 u2=other", "u1 a1 u2=other", CUT),
         ("u1 a1 u2 a2 s1", "u2=other s1", "u1 a1 u2=other s1", CUT),
     ]);
-    let edited = read(&stored("u1 a1 u2 a2"), &messages("u2=other")).unwrap();
+    let edited = read(&stored("u1 a1 u2 a2"), &messages("u2=other"), None).unwrap();
     assert_eq!(edited.keep, Some(3));
     assert_eq!(edited.prompt, Content::Text("other".into()));
     assert_eq!(
@@ -194,6 +197,26 @@ fn report_r15_an_edit_is_seen_by_ids_and_never_by_a_count() {
             CUT,
         ),
     ]);
+}
+
+#[test]
+fn what_another_page_said_meanwhile_is_not_taken_back_by_one_that_has_not_seen_it() {
+    let stored = stored("u1 a1 u2 a2");
+    for (seen, after, is_cut) in [
+        (Some("u1"), "u1 a1 u2 a2 u3", KEPT),
+        (Some("u2"), "u1 a1 u3", CUT),
+        (Some("gone"), "u1 a1 u3", CUT),
+        (None, "u1 a1 u3", CUT),
+    ] {
+        let told = read(&stored, &messages("u1 a1 u3"), seen).unwrap();
+        let lines = told.after(&stored);
+        assert_eq!(
+            words(lines.iter().map(|line| &line.message)),
+            after,
+            "{seen:?}"
+        );
+        assert_eq!(told.is_cut, is_cut, "{seen:?}");
+    }
 }
 
 #[test]
@@ -254,7 +277,7 @@ fn what_has_other_ids_with_every_request_is_known_by_its_calls_and_its_text() {
     ]);
     // What came after a message of theirs came after ours.
     let stored = stored("u1=go a1=ok");
-    let told = read(&stored, &messages("u7=go a7=ok u8")).unwrap();
+    let told = read(&stored, &messages("u7=go a7=ok u8"), None).unwrap();
     assert_eq!(told.lines[0].after, Some(MessageId::new("a1").unwrap()));
 }
 
@@ -281,8 +304,7 @@ fn report_r81_the_stored_copy_of_a_message_wins() {
     let stored = stored("u1 a1");
     let mut thief = message("u2");
     thief.id = MessageId::new("a1").unwrap();
-    let told = read(&stored, &[thief]).unwrap();
-    assert_eq!((told.after(&stored), told.is_cut), (stored.lines, false));
+    assert_eq!(read(&stored, &[thief], None), Err(StartError::TakenId));
 }
 
 #[test]
@@ -293,12 +315,27 @@ fn what_was_said_before_is_told_apart_from_the_prompt() {
         ("u1 a1 u9 s9", "u1 a1"),
         ("u1=other", ""),
     ] {
-        let told = read(&stored, &messages(shown)).unwrap();
+        let told = read(&stored, &messages(shown), None).unwrap();
         assert_eq!(words(&told.before(&stored)), before, "{shown}");
     }
 }
 
 /// Transcripts whose every message stands behind the one before it, as a client that saw all of it posted them.
+#[test]
+fn what_nobody_has_heard_yet_is_asked_together() {
+    let stored = stored("u1 a1");
+    for (shown, prompt, before) in [
+        ("u1 a1 u2 u3", "u2\n\nu3", "u1 a1"),
+        ("u1 a1 u2 s9 u3", "u2\n\nu3", "u1 a1"),
+        ("u1 u2", "u2", "u1 a1"),
+        ("u1 a1 u2 a2 u3", "u3", "u1 a1 u2 a2"),
+    ] {
+        let told = read(&stored, &messages(shown), None).unwrap();
+        assert_eq!(told.prompt.text(), prompt, "{shown}");
+        assert_eq!(words(&told.before(&stored)), before, "{shown}");
+    }
+}
+
 fn transcripts() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec!["u", "u", "a", "a", "c", "r", "s"]);
     proptest::collection::vec(word, 1..12).prop_map(|kinds| {
@@ -333,7 +370,7 @@ proptest! {
             .map(|(_, (line, _))| line.message.clone())
             .chain([message("u99")])
             .collect();
-        let told = read(&stored, &view).unwrap();
+        let told = read(&stored, &view, None).unwrap();
         prop_assert_eq!((told.keep, told.is_cut), (None, false));
         prop_assert_eq!(told.lines.len(), 1);
     }
@@ -345,7 +382,7 @@ proptest! {
         let stored = stored(&before);
         let mut view: Vec<_> = messages(&shown).split_off(cut.min(messages(&shown).len()));
         view.push(message("u3=edited"));
-        let told = read(&stored, &view).unwrap();
+        let told = read(&stored, &view, None).unwrap();
         let after = told.after(&stored);
         let ids: HashSet<_> = after.iter().map(|line| &line.message.id).collect();
         prop_assert_eq!(ids.len(), after.len());

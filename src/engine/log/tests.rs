@@ -145,7 +145,7 @@ async fn a_marked_reader_is_told_the_places_that_it_can_come_back_to() {
     };
     log.append([quiet("a"), entry("b"), quiet("c"), omitted, quiet("end")].into_iter());
     log.close();
-    let marked = |peer| log.cursor(peer).marked(true);
+    let marked = |peer| log.cursor(peer).marked();
     let all = "aid: log.1\n\nbcid: log.3\n\nnewid: log.4\n\nendid: log.5\n\n";
     assert_eq!(rest(&mut marked(Peer::Current)).await.0, all);
     let older = "aid: log.1\n\nbcid: log.3\n\nendid: log.5\n\n";

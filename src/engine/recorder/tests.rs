@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     engine::{
         ending::Ending,
-        stage::{self, Op, Stage},
+        tests::stage::{self, Op, Stage},
     },
     protocol::{Content, Peer},
 };

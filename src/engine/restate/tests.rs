@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     deps::Code,
-    engine::stage::{self, Op, Stage},
+    engine::tests::stage::{self, Op, Stage},
     protocol::{
         MessageBody,
         grammar::{check_legacy_stream, check_stream, check_viewer_stream},
@@ -90,7 +90,8 @@ proptest! {
         is_legal(&direct, peer)?;
         let all = as_read([past, stage::fold(&direct)].concat(), peer);
         for visit in visits {
-            let body = text(&visit.frames) + &now(stage::rest(visit.cursor.marked(true)));
+            let (begin, cursor) = visit.marked().begin(&Env::fixed(0), peer);
+            let body = text(&begin) + &now(stage::rest(cursor));
             check_viewer_stream(&body, peer)
                 .map_err(|violation| TestCaseError::fail(format!("{violation}: {body}")))?;
             prop_assert_eq!(stage::fold(&body), all.clone());
@@ -102,14 +103,15 @@ proptest! {
                 let Some(cursor) = stage.log.resume(peer, id) else {
                     return Err(TestCaseError::fail(format!("{id} is gone")));
                 };
-                prop_assert_eq!(now(stage::rest(cursor.marked(true))), rest);
+                prop_assert_eq!(now(stage::rest(cursor.marked())), rest);
             }
         }
         // Where not the whole is known, none of it is shown, and what follows is as legal.
         for visit in without {
-            let begin = text(&visit.frames);
+            let (begin, cursor) = visit.begin(&Env::fixed(0), peer);
+            let begin = text(&begin);
             prop_assert!(!begin.contains("MESSAGES_SNAPSHOT"));
-            is_legal(&(begin + &now(stage::rest(visit.cursor))), peer)?;
+            is_legal(&(begin + &now(stage::rest(cursor))), peer)?;
         }
     }
 }
@@ -121,7 +123,8 @@ fn report_r12b_the_messages_hold_what_was_thought_and_no_more_than_was_streamed(
         stage.play(op);
     }
     let visit = stage.writer.visit(json!({}), Some(&[]), Peer::Legacy);
-    let messages = stage::fold(&text(&visit.frames));
+    let (begin, _) = visit.begin(&Env::fixed(0), Peer::Legacy);
+    let messages = stage::fold(&text(&begin));
     let [thought, said] = messages.as_slice() else {
         panic!("{messages:?}")
     };

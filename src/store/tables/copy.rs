@@ -94,7 +94,7 @@ pub(in crate::store) fn replace(
 }
 
 /// Adds what a copy knows to what is there, because it does not know all of that. What is there of the transcript
-/// may now have gaps.
+/// may now have gaps. The session is the copy's, also if that is none: it was unbound then, or a run went without it.
 pub(in crate::store) fn merge(db: &Connection, key: &Key, copy: &Copy, most: usize) -> Result<()> {
     let Some(found) = &copy.found else {
         return Ok(());
@@ -103,8 +103,8 @@ pub(in crate::store) fn merge(db: &Connection, key: &Key, copy: &Copy, most: usi
         return replace(db, key, copy, 0);
     };
     db.prepare_cached(
-        "UPDATE agui_threads SET session = coalesce(?2, session), workdir = coalesce(?3, workdir),
-             title = coalesce(?4, title), updated_ms = ?5, is_partial = 1
+        "UPDATE agui_threads SET session = ?2, workdir = ?3, title = coalesce(?4, title),
+             updated_ms = ?5, is_partial = 1
          WHERE id = ?1",
     )?
     .execute(params![

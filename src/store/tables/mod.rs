@@ -13,5 +13,7 @@ pub(super) use self::{
     listing::newest,
     runs::end,
     sweep::{forget_transcripts, give_back, sweep},
-    threads::{Beginning, Found, add, begin, bind, count_from, entitle, forget, look, refill},
+    threads::{
+        Found, add, begin, bind, count_from, draft, entitle, forget, knows, look, lose, refill,
+    },
 };

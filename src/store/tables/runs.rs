@@ -11,7 +11,7 @@ use crate::{
 /// How many runs of a thread are remembered, besides those that have not ended.
 pub(super) const MOST: u32 = 1000;
 
-const COLUMNS: &str = "run, outcome, code, message, started_ms, ended_ms";
+const COLUMNS: &str = "run, outcome, stop_reason, code, message, started_ms, ended_ms";
 
 /// Notes that a run begins; one of the same id before it is no longer known.
 pub(super) fn start(db: &Connection, thread: i64, run: &RunId, now: i64) -> Result<()> {
@@ -34,15 +34,20 @@ pub(super) fn start(db: &Connection, thread: i64, run: &RunId, now: i64) -> Resu
 pub(super) fn put(db: &Connection, thread: i64, run: &Run) -> Result<()> {
     db.prepare_cached("DELETE FROM agui_runs WHERE thread = ?1 AND run = ?2")?
         .execute(params![thread, run.id.as_str()])?;
-    let (name, code, message) = words(&run.outcome);
+    let Details {
+        stop_reason,
+        code,
+        message,
+    } = Details::of(&run.outcome);
     db.prepare_cached(
-        "INSERT INTO agui_runs (thread, run, outcome, code, message, started_ms, ended_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO agui_runs (thread, run, outcome, stop_reason, code, message, started_ms, ended_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute(params![
         thread,
         run.id.as_str(),
-        name,
+        run.outcome.as_str(),
+        stop_reason,
         code,
         message,
         run.started_ms,
@@ -62,12 +67,24 @@ pub(in crate::store) fn end(
     let Some(thread) = threads::id(db, key)? else {
         return Ok(());
     };
-    let (name, code, message) = words(outcome);
+    let Details {
+        stop_reason,
+        code,
+        message,
+    } = Details::of(outcome);
     db.prepare_cached(
-        "UPDATE agui_runs SET outcome = ?3, code = ?4, message = ?5, ended_ms = ?6
+        "UPDATE agui_runs SET outcome = ?3, stop_reason = ?4, code = ?5, message = ?6, ended_ms = ?7
          WHERE thread = ?1 AND run = ?2",
     )?
-    .execute(params![thread, run.as_str(), name, code, message, now])?;
+    .execute(params![
+        thread,
+        run.as_str(),
+        outcome.as_str(),
+        stop_reason,
+        code,
+        message,
+        now
+    ])?;
     threads::touch(db, thread, now)
 }
 
@@ -102,13 +119,28 @@ pub(super) fn all(db: &Connection, thread: i64, into: &mut Vec<Run>) -> Result<(
     Ok(())
 }
 
-/// How an outcome is written: its name, and of a failure the code and the sentence.
-fn words(outcome: &Outcome) -> (&'static str, Option<&str>, Option<&str>) {
-    match outcome {
-        Outcome::Running => ("running", None, None),
-        Outcome::Success => ("success", None, None),
-        Outcome::Cancelled => ("cancelled", None, None),
-        Outcome::Failed { code, message } => ("failed", Some(code), Some(message)),
+/// What is written of an outcome besides its word.
+#[derive(Default)]
+struct Details<'a> {
+    stop_reason: Option<&'a str>,
+    code: Option<&'a str>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Details<'a> {
+    fn of(outcome: &'a Outcome) -> Self {
+        match outcome {
+            Outcome::Running | Outcome::Cancelled => Self::default(),
+            Outcome::Success { stop_reason } => Self {
+                stop_reason: stop_reason.as_deref(),
+                ..Self::default()
+            },
+            Outcome::Failed { code, message } => Self {
+                code: Some(code),
+                message: Some(message),
+                ..Self::default()
+            },
+        }
     }
 }
 
@@ -119,18 +151,20 @@ fn run_of(row: &Row<'_>) -> Result<Option<Run>> {
     };
     let outcome: String = row.get(1)?;
     let outcome = match &*outcome {
-        "success" => Outcome::Success,
+        "success" => Outcome::Success {
+            stop_reason: row.get(2)?,
+        },
         "cancelled" => Outcome::Cancelled,
         "failed" => Outcome::Failed {
-            code: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
-            message: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+            code: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+            message: row.get::<_, Option<String>>(4)?.unwrap_or_default(),
         },
         _ => Outcome::Running,
     };
     Ok(Some(Run {
         id,
         outcome,
-        started_ms: row.get(4)?,
-        ended_ms: row.get(5)?,
+        started_ms: row.get(5)?,
+        ended_ms: row.get(6)?,
     }))
 }

@@ -70,7 +70,7 @@ pub(in crate::store) fn forget_transcripts(db: &Connection) -> Result<Option<Key
         thread,
     });
     drop(rows);
-    transcript::clear(db, id, true)?;
+    transcript::lose(db, id)?;
     Ok(key.ok())
 }
 

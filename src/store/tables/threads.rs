@@ -5,30 +5,8 @@ use rusqlite::{Connection, OptionalExtension as _, Result, params};
 use super::{runs, transcript};
 use crate::{
     protocol::RunId,
-    store::{Begin, Key, Run, Thread, Transcript, written::Written},
+    store::{Begin, Key, Remembers, Run, Thread, Transcript, written::Written},
 };
-
-/// [`Begin`] in the words of the tables.
-#[derive(Debug, Clone)]
-pub(in crate::store) struct Beginning {
-    run: RunId,
-    workdir: Option<String>,
-    title: Option<String>,
-    keep: Option<usize>,
-    lines: Vec<Written>,
-}
-
-impl From<Begin> for Beginning {
-    fn from(begin: Begin) -> Self {
-        Self {
-            run: begin.run,
-            workdir: begin.workdir,
-            title: begin.title,
-            keep: begin.keep,
-            lines: begin.lines.iter().map(Written::from).collect(),
-        }
-    }
-}
 
 /// A thread as it is kept: its transcript is still to be read.
 #[derive(Debug)]
@@ -100,6 +78,11 @@ pub(super) fn row(db: &Connection, key: &Key) -> Result<Option<Found>> {
     .optional()
 }
 
+/// Whether there is such a thread.
+pub(in crate::store) fn knows(db: &Connection, key: &Key) -> Result<bool> {
+    Ok(id(db, key)?.is_some())
+}
+
 /// What is kept of a thread, and of one of its runs.
 pub(in crate::store) fn look(
     db: &Connection,
@@ -119,20 +102,21 @@ pub(in crate::store) fn look(
 }
 
 /// Notes that a run begins, and makes the thread if there is none. A thread that is now worked on in another folder
-/// loses its session, which lives in the old one.
+/// loses its session, which lives in the old one, and so does one whose session remembers what is taken back.
 pub(in crate::store) fn begin(
     db: &Connection,
     key: &Key,
-    begin: &Beginning,
+    begin: &Begin<Written>,
     most: usize,
     now: i64,
 ) -> Result<()> {
+    let remembers = begin.cut.as_ref().map(|cut| cut.session);
     let id = db
         .prepare_cached(
             "INSERT INTO agui_threads (principal, agent, thread, workdir, title, created_ms, updated_ms)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
              ON CONFLICT (principal, agent, thread) DO UPDATE SET
-                 session = CASE WHEN workdir IS excluded.workdir THEN session END,
+                 session = CASE WHEN workdir IS excluded.workdir AND NOT ?7 THEN session END,
                  workdir = excluded.workdir,
                  title = coalesce(title, excluded.title),
                  updated_ms = excluded.updated_ms
@@ -145,12 +129,14 @@ pub(in crate::store) fn begin(
                 key.thread.as_str(),
                 begin.workdir,
                 begin.title,
-                now
+                now,
+                remembers == Some(Remembers::TooMuch)
             ],
             |row| row.get(0),
         )?;
-    if let Some(keep) = begin.keep {
-        transcript::cut(db, id, keep)?;
+    transcript::settle_draft(db, id)?;
+    if let Some(cut) = &begin.cut {
+        transcript::cut(db, id, cut.behind.as_ref())?;
     }
     transcript::put(db, id, &begin.lines, most)?;
     runs::start(db, id, &begin.run, now)
@@ -195,8 +181,22 @@ pub(in crate::store) fn add(
     let Some(id) = id(db, key)? else {
         return Ok(());
     };
+    transcript::drop_draft(db, id)?;
     transcript::put(db, id, lines, most)?;
     touch(db, id, now)
+}
+
+/// Adds what is not complete yet, in the place of what was added so before.
+pub(in crate::store) fn draft(
+    db: &Connection,
+    key: &Key,
+    lines: &[Written],
+    most: usize,
+) -> Result<()> {
+    let Some(id) = id(db, key)? else {
+        return Ok(());
+    };
+    transcript::draft(db, id, lines, most)
 }
 
 /// Puts a whole transcript in the place of what is there.
@@ -209,8 +209,17 @@ pub(in crate::store) fn refill(
     let Some(id) = id(db, key)? else {
         return Ok(());
     };
-    transcript::clear(db, id, false)?;
+    transcript::clear(db, id)?;
     transcript::put(db, id, lines, most)
+}
+
+/// Notes that the transcript is not the whole of what was said.
+pub(in crate::store) fn lose(db: &Connection, key: &Key) -> Result<()> {
+    db.prepare_cached(
+        "UPDATE agui_threads SET is_partial = 1 WHERE principal = ?1 AND agent = ?2 AND thread = ?3",
+    )?
+    .execute(params![&*key.principal, &*key.agent, key.thread.as_str()])?;
+    Ok(())
 }
 
 /// Forgets a thread with all that belongs to it. Answers with whether there was one.

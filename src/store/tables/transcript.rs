@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
-use crate::store::written::Written;
+use crate::{protocol::MessageId, store::written::Written};
 
 /// Writes lines behind those that are there; one whose message is there already takes its place. Then drops the
 /// oldest lines until no more than `most` bytes are left, and says of the thread that this is not all.
@@ -30,6 +30,39 @@ pub(super) fn put(db: &Connection, thread: i64, lines: &[Written], most: usize) 
     Ok(())
 }
 
+/// Writes lines that are not as they stay, in the place of those that were written so before.
+pub(super) fn draft(db: &Connection, thread: i64, lines: &[Written], most: usize) -> Result<()> {
+    drop_draft(db, thread)?;
+    put(db, thread, lines, most)?;
+    let mut mark = db.prepare_cached(
+        "UPDATE agui_messages SET is_draft = 1 WHERE thread = ?1 AND message = ?2",
+    )?;
+    for line in lines {
+        mark.execute(params![thread, line.message])?;
+    }
+    Ok(())
+}
+
+/// Drops the lines that are not as they stay: those that are come now.
+pub(super) fn drop_draft(db: &Connection, thread: i64) -> Result<()> {
+    let freed: Option<i64> = db
+        .prepare_cached(
+            "SELECT sum(octet_length(body)) FROM agui_messages WHERE thread = ?1 AND is_draft",
+        )?
+        .query_row([thread], |row| row.get(0))?;
+    let Some(freed) = freed else { return Ok(()) };
+    db.prepare_cached("DELETE FROM agui_messages WHERE thread = ?1 AND is_draft")?
+        .execute([thread])?;
+    grow(db, thread, -freed).map(drop)
+}
+
+/// Takes a draft for what it is: nobody will say more of it.
+pub(super) fn settle_draft(db: &Connection, thread: i64) -> Result<()> {
+    db.prepare_cached("UPDATE agui_messages SET is_draft = 0 WHERE thread = ?1 AND is_draft")?
+        .execute([thread])?;
+    Ok(())
+}
+
 /// Drops the oldest lines, so many bytes of them at least.
 fn trim(db: &Connection, thread: i64, bytes: i64) -> Result<()> {
     let (mut freed, mut last) = (0, 0);
@@ -45,39 +78,64 @@ fn trim(db: &Connection, thread: i64, bytes: i64) -> Result<()> {
     drop(rows);
     db.prepare_cached("DELETE FROM agui_messages WHERE thread = ?1 AND place <= ?2")?
         .execute(params![thread, last])?;
-    db.prepare_cached("UPDATE agui_threads SET is_partial = 1 WHERE id = ?1")?
-        .execute([thread])?;
+    say_partial(db, thread)?;
     grow(db, thread, -freed).map(drop)
 }
 
-/// Keeps the first lines, so many of them.
-pub(super) fn cut(db: &Connection, thread: i64, keep: usize) -> Result<()> {
-    let keep = i64::try_from(keep).unwrap_or(i64::MAX);
-    let first_gone = db
-        .prepare_cached(
-            "SELECT place FROM agui_messages WHERE thread = ?1 ORDER BY place LIMIT 1 OFFSET ?2",
-        )?
-        .query_row([thread, keep], |row| row.get::<_, i64>(0))
-        .optional()?;
-    let Some(first_gone) = first_gone else {
-        return Ok(());
+/// Drops what stands behind a message, or all. Where the message itself is gone, nobody can tell what stood behind it:
+/// then all goes, and this is said of the thread.
+pub(super) fn cut(db: &Connection, thread: i64, behind: Option<&MessageId>) -> Result<()> {
+    let Some(behind) = behind else {
+        return drop_behind(db, thread, 0);
     };
+    let place = db
+        .prepare_cached("SELECT place FROM agui_messages WHERE thread = ?1 AND message = ?2")?
+        .query_row(params![thread, behind.as_str()], |row| row.get(0))
+        .optional()?;
+    match place {
+        Some(place) => drop_behind(db, thread, place),
+        None => lose(db, thread),
+    }
+}
+
+fn drop_behind(db: &Connection, thread: i64, place: i64) -> Result<()> {
     let freed: i64 = db
         .prepare_cached(
-            "SELECT sum(octet_length(body)) FROM agui_messages WHERE thread = ?1 AND place >= ?2",
+            "SELECT coalesce(sum(octet_length(body)), 0) FROM agui_messages
+             WHERE thread = ?1 AND place > ?2",
         )?
-        .query_row([thread, first_gone], |row| row.get(0))?;
-    db.prepare_cached("DELETE FROM agui_messages WHERE thread = ?1 AND place >= ?2")?
-        .execute([thread, first_gone])?;
+        .query_row([thread, place], |row| row.get(0))?;
+    db.prepare_cached("DELETE FROM agui_messages WHERE thread = ?1 AND place > ?2")?
+        .execute([thread, place])?;
     grow(db, thread, -freed).map(drop)
 }
 
-/// Drops all lines; `is_partial`: whether the thread is said to have had some.
-pub(super) fn clear(db: &Connection, thread: i64, is_partial: bool) -> Result<()> {
+/// Drops all lines, as if nothing had been said.
+pub(super) fn clear(db: &Connection, thread: i64) -> Result<()> {
+    empty(db, thread)?;
+    db.prepare_cached("UPDATE agui_threads SET is_partial = 0 WHERE id = ?1")?
+        .execute([thread])?;
+    Ok(())
+}
+
+/// Drops all lines, and says of the thread that it had some.
+pub(super) fn lose(db: &Connection, thread: i64) -> Result<()> {
+    empty(db, thread)?;
+    say_partial(db, thread)
+}
+
+fn empty(db: &Connection, thread: i64) -> Result<()> {
     db.prepare_cached("DELETE FROM agui_messages WHERE thread = ?1")?
         .execute([thread])?;
-    db.prepare_cached("UPDATE agui_threads SET is_partial = ?2, bytes = 0 WHERE id = ?1")?
-        .execute(params![thread, is_partial])?;
+    db.prepare_cached("UPDATE agui_threads SET bytes = 0 WHERE id = ?1")?
+        .execute([thread])?;
+    Ok(())
+}
+
+/// Says of a thread that its transcript is not the whole of what was said.
+fn say_partial(db: &Connection, thread: i64) -> Result<()> {
+    db.prepare_cached("UPDATE agui_threads SET is_partial = 1 WHERE id = ?1")?
+        .execute([thread])?;
     Ok(())
 }
 

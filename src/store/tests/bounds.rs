@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::params;
 
 use super::*;
-use crate::store::Place;
+use crate::store::{Cut, Place, Remembers};
 
 #[test]
 fn a_transcript_that_grows_too_long_loses_its_oldest_messages_and_says_so() {
@@ -43,16 +43,73 @@ fn a_message_that_changes_keeps_its_place_and_what_stood_before_it() {
     assert_eq!(store.ids("t"), ["m1", "m2", "m3"]);
 }
 
+/// Cuts a thread back behind a message.
+fn cut(behind: Option<&str>, session: Remembers) -> Cut {
+    Cut {
+        behind: behind.map(|id| MessageId::new(id).unwrap()),
+        session,
+    }
+}
+
 #[test]
 fn a_transcript_that_is_cut_back_goes_on_from_there() {
+    for (behind, expected, is_partial) in [
+        (Some("m3"), vec!["m1", "m2", "m3", "m4"], false),
+        (Some("m1"), vec!["m1", "m4"], false),
+        (None, vec!["m4"], false),
+        // Nobody can tell what stood behind that.
+        (Some("gone"), vec!["m4"], true),
+    ] {
+        let mut store = in_memory();
+        let three = [message("m1", "a"), message("m2", "b"), message("m3", "c")];
+        store.begin_at(NOON, "t", says("r1", &three));
+        let again = Begin {
+            cut: Some(cut(behind, Remembers::Nothing)),
+            ..says("r2", &[message("m4", "d")])
+        };
+        store.begin_at(NOON, "t", again);
+        assert_eq!(store.ids("t"), expected);
+        let transcript = store.sees("t").unwrap().transcript;
+        assert_eq!(transcript.is_partial, is_partial, "{behind:?}");
+        let counted = "SELECT bytes = (SELECT sum(octet_length(body)) FROM agui_messages)
+                       FROM agui_threads";
+        let is_counted = store.memory.query_row(counted, [], |row| row.get(0));
+        assert_eq!(is_counted, Ok(true), "{behind:?}");
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_read_does_not_move_where_a_transcript_is_cut() {
     let mut store = in_memory();
-    let three = [message("m1", "a"), message("m2", "b"), message("m3", "c")];
-    store.begin_at(NOON, "t", says("r1", &three));
-    let mut again = says("r2", &[message("m4", "d")]);
-    again.keep = Some(1);
+    let four = ["m1", "m2", "m3", "m4"].map(|id| message(id, "x"));
+    store.begin_at(NOON, "t", says("r1", &four));
+    let sql = "UPDATE agui_messages SET body = '{}' WHERE message = 'm1'";
+    store.memory.execute(sql, []).unwrap();
+    let again = Begin {
+        cut: Some(cut(Some("m3"), Remembers::Nothing)),
+        ..says("r2", &[])
+    };
     store.begin_at(NOON, "t", again);
-    assert_eq!(store.ids("t"), ["m1", "m4"]);
-    assert!(!store.sees("t").unwrap().transcript.is_partial);
+    assert_eq!(store.ids("t"), ["m2", "m3"]);
+}
+
+#[test]
+fn a_session_that_remembers_what_is_taken_back_is_no_longer_bound_from_that_run_on() {
+    let mut store = in_memory();
+    let two = [message("m1", "a"), message("m2", "b")];
+    store.begin_at(NOON, "t", says("r1", &two));
+    store.bind(&key("t"), "s1");
+    for (session, expected) in [
+        (Remembers::Nothing, Some("s1".to_owned())),
+        (Remembers::TooMuch, None),
+    ] {
+        let again = Begin {
+            cut: Some(cut(Some("m1"), session)),
+            ..says("r2", &[])
+        };
+        store.begin_at(NOON, "t", again);
+        assert_eq!(store.sees("t").unwrap().session, expected);
+    }
 }
 
 #[test]
@@ -80,7 +137,7 @@ fn the_last_run_is_the_one_that_was_started_last_whatever_the_clock_says() {
         assert_eq!(last, ended(id, Outcome::Running, now));
     }
     // One that is started again is the last one again.
-    store.end(&key("t"), &run("r1"), &Outcome::Success);
+    store.end(&key("t"), &run("r1"), &DONE);
     assert_eq!(store.sees("t").unwrap().last_run.unwrap().id, run("r3"));
     store.begin_at(NOON, "t", says("r1", &[]));
     let last = store.sees("t").unwrap().last_run.unwrap();
@@ -94,7 +151,10 @@ fn how_a_run_ended_is_told_as_it_was_told() {
         code: "timeout".into(),
         message: "it took too long".into(),
     };
-    for outcome in [Outcome::Success, Outcome::Cancelled, failed] {
+    let refused = Outcome::Success {
+        stop_reason: Some("refusal".into()),
+    };
+    for outcome in [DONE, refused, Outcome::Cancelled, failed] {
         store.begin_at(NOON, "t", says("r", &[]));
         store.end(&key("t"), &run("r"), &outcome);
         let (_, asked) = store.look(&key("t"), Some(&run("r")));
@@ -110,7 +170,7 @@ fn the_newest_thousand_runs_are_remembered_and_those_that_have_not_ended() {
     for number in 0..1005 {
         let id = format!("r{number}");
         store.begin_at(NOON, "t", says(&id, &[]));
-        store.end(&key("t"), &run(&id), &Outcome::Success);
+        store.end(&key("t"), &run(&id), &DONE);
     }
     let mut is_known = |id: &str| store.look(&key("t"), Some(&run(id))).1.is_some();
     assert!(is_known("open") && is_known("r1004") && is_known("r5"));
@@ -160,7 +220,7 @@ fn what_is_said_of_a_thread_that_is_not_there_changes_nothing() {
     store.entitle(&key("t"), "x");
     store.adds("t", vec![message("m", "x")]);
     store.refill(&key("t"), &written(vec![message("m", "x")]));
-    store.end(&key("t"), &run("r"), &Outcome::Success);
+    store.end(&key("t"), &run("r"), &DONE);
     assert_eq!(store.sees("t"), None);
     assert!(!store.forget(&key("t")));
     assert_eq!(store.list("ann", "coder", None, 9), Page::default());
@@ -178,7 +238,7 @@ fn a_list_is_of_one_principal_and_agent_the_newest_first_and_its_parts_meet() {
             agent: agent.into(),
             thread: ThreadId::new("x").unwrap(),
         };
-        store.begin(&key, &Beginning::from(says("r", &[])));
+        store.begin(&key, &says("r", &[]).written());
     }
     let all = store.list("ann", "coder", None, 9);
     assert_eq!(names(&all), ["d", "c", "b", "a", "e"]);
@@ -208,7 +268,7 @@ fn a_thread_moves_to_the_front_when_it_is_written_to() {
     store.env = Env::fixed(2);
     store.adds("b", vec![message("m", "x")]);
     store.env = Env::fixed(3);
-    store.end(&key("a"), &run("r"), &Outcome::Success);
+    store.end(&key("a"), &run("r"), &DONE);
     assert_eq!(names(&store.list("ann", "coder", None, 9)), ["a", "b", "c"]);
 }
 

@@ -20,7 +20,7 @@ fn with_two() -> (TempDir, Tiers) {
     for name in ["old", "quiet"] {
         store.begin_at(NOON, name, says("r1", &[message("m1", "before")]));
         store.bind(&key(name), "s1");
-        store.end(&key(name), &run("r1"), &Outcome::Success);
+        store.end(&key(name), &run("r1"), &DONE);
     }
     (folder, store)
 }
@@ -245,6 +245,77 @@ fn r47_a_page_that_breaks_at_run_time_takes_no_other_thread_with_it() {
     let new = "SELECT count(*) FROM agui_messages WHERE message = 'm2'";
     let new: i64 = db.query_row(new, [], |row| row.get(0)).unwrap();
     assert_eq!(new, 20);
+}
+
+#[test]
+fn a_file_works_again_only_once_it_does_what_it_did_not_do() {
+    let (folder, store) = with_two();
+    store.close();
+    let mut store = again(&folder);
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'agui_threads_by_owner'";
+    let root: u32 = store.file().query_row(root, [], |row| row.get(0)).unwrap();
+    let path = folder.path().join("threads.db");
+    let file = fs::OpenOptions::new().read(true).write(true).open(path);
+    let (file, place) = (file.unwrap(), u64::from(root - 1) * 4096);
+    let mut page = [0; 4096];
+    file.read_exact_at(&mut page, place).unwrap();
+    let log = logged(|| {
+        file.write_all_at(&[0xff; 4096], place).unwrap();
+        for _ in 0..3 {
+            store.file().execute_batch("PRAGMA shrink_memory").unwrap();
+            assert_eq!(store.list("ann", "coder", None, 9), Page::default());
+            // What else is asked for meanwhile works.
+            assert_eq!(store.ids("old"), ["m1"]);
+        }
+    });
+    assert_eq!(log.matches("WARN").count(), 1, "{log}");
+    assert_eq!(log.matches("INFO").count(), 0, "{log}");
+    let log = logged(|| {
+        file.write_all_at(&page, place).unwrap();
+        store.file().execute_batch("PRAGMA shrink_memory").unwrap();
+        assert_eq!(names(&store.list("ann", "coder", None, 9)).len(), 2);
+    });
+    assert_eq!(log.matches("WARN").count(), 0, "{log}");
+    assert_eq!(log.matches("INFO").count(), 1, "{log}");
+}
+
+#[test]
+fn that_threads_are_kept_away_is_said_also_where_a_list_did_not_work_before() {
+    let (_folder, mut store) = with_two();
+    let failed = Box::new(|_: &rusqlite::Connection| Err(rusqlite::Error::InvalidQuery));
+    let log = logged(|| {
+        store.stumble(&rusqlite::Error::InvalidQuery, Some(failed));
+        store.protect(true);
+        for id in ["m2", "m3"] {
+            store.adds("old", vec![message(id, "x")]);
+        }
+    });
+    assert_eq!(log.matches("WARN").count(), 2, "{log}");
+    let log = logged(|| {
+        store.protect(false);
+        assert_eq!(store.ids("old"), ["m1", "m2", "m3"]);
+    });
+    assert_eq!(log.matches("INFO").count(), 1, "{log}");
+}
+
+#[test]
+fn a_file_that_took_nothing_is_tried_before_it_is_said_to_work_again() {
+    let (_folder, mut store) = with_two();
+    let log = logged(|| {
+        store.protect(true);
+        store.begin_at(NOON, "new", says("r1", &[]));
+        // Nothing is away any more, and the file takes as little as before.
+        assert!(store.forget(&key("new")));
+        assert!(store.away.is_empty());
+        assert_eq!(store.ids("old"), ["m1"]);
+    });
+    assert_eq!(log.matches("WARN").count(), 1, "{log}");
+    assert_eq!(log.matches("INFO").count(), 0, "{log}");
+    let log = logged(|| {
+        store.protect(false);
+        assert_eq!(store.ids("old"), ["m1"]);
+    });
+    assert_eq!(log.matches("INFO").count(), 1, "{log}");
 }
 
 #[test]

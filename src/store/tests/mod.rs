@@ -9,9 +9,7 @@ mod worker;
 use std::{path::Path, time::Duration};
 
 use super::{
-    Begin, Key, Line, Options, Outcome, Page, Run, Thread,
-    tables::{Beginning, Found},
-    tiers::Tiers,
+    Begin, Key, Line, Location, Options, Outcome, Page, Run, Thread, tables::Found, tiers::Tiers,
     written,
 };
 use crate::{
@@ -21,6 +19,9 @@ use crate::{
 
 /// Noon of some day.
 const NOON: i64 = 1_700_000_000_000;
+
+/// How most runs end.
+const DONE: Outcome = Outcome::Success { stop_reason: None };
 
 fn key(thread: &str) -> Key {
     Key {
@@ -35,16 +36,11 @@ fn run(id: &str) -> RunId {
 }
 
 fn message(id: &str, text: &str) -> Message {
-    Message {
-        id: MessageId::new(id).unwrap(),
-        body: MessageBody::User {
-            content: Content::Text(text.into()),
-            name: None,
-        },
-        encrypted_value: None,
-        metadata: None,
-        subagent_run_id: None,
-    }
+    let body = MessageBody::User {
+        content: Content::Text(text.into()),
+        name: None,
+    };
+    Message::new(MessageId::new(id).unwrap(), body)
 }
 
 /// A run that says these things.
@@ -53,14 +49,14 @@ fn says(id: &str, messages: &[Message]) -> Begin {
         run: run(id),
         workdir: None,
         title: None,
-        keep: None,
+        cut: None,
         lines: messages.iter().cloned().map(Line::from).collect(),
     }
 }
 
 fn options(path: &Path) -> Options {
     Options {
-        path: Some(path.into()),
+        at: Location::file(path),
         wait: Duration::ZERO,
         ..Options::default()
     }
@@ -81,7 +77,7 @@ impl Tiers {
     /// Notes that a run begins, at a time.
     fn begin_at(&mut self, now_ms: i64, thread: &str, begin: Begin) {
         self.env = Env::fixed(now_ms);
-        self.begin(&key(thread), &Beginning::from(begin));
+        self.begin(&key(thread), &begin.written());
     }
 
     fn adds(&mut self, thread: &str, messages: Vec<Message>) {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::store::{
-    Error, Probe, Store, open, probe,
+    Error, Folder, Probe, Store, is_exposed, open, probe,
     schema::{self, NEWEST},
 };
 
@@ -42,7 +42,7 @@ fn sql(path: &Path, statements: &str) {
 fn refused(path: &Path) -> String {
     let before = fs::read(path).unwrap();
     let error = Store::open(options(path), Env::fixed(NOON)).unwrap_err();
-    let same = probe(&options(path)).unwrap_err();
+    let same = probe(path, Folder::Expected).unwrap_err();
     assert_eq!(error.to_string(), same.to_string());
     assert!(
         fs::read(path).unwrap() == before,
@@ -117,10 +117,41 @@ fn a_database_that_is_cut_off_or_has_a_broken_page_is_refused() {
 fn an_empty_file_becomes_a_database() {
     let (_folder, path) = place();
     fs::write(&path, b"").unwrap();
-    assert_eq!(probe(&options(&path)).unwrap(), Probe::Fine);
+    assert_eq!(probe(&path, Folder::Expected).unwrap(), Probe::Fine);
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     ours(&path);
     assert_eq!(tiers(options(&path)).ids("t1"), ["m"]);
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn what_others_can_read_of_a_database_is_taken_from_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads.db");
+    tiers(options(&path)).close();
+    assert!(!is_exposed(&path));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(is_exposed(&path));
+    let log = path.with_extension("db-wal");
+    fs::write(&log, "").unwrap();
+    fs::set_permissions(&log, fs::Permissions::from_mode(0o666)).unwrap();
+    let store = tiers(options(&path));
+    assert_eq!((mode(&path), mode(&log)), (0o600, 0o600));
+    assert!(!is_exposed(&path));
+    store.close();
+}
+
+#[test]
+fn what_is_refused_keeps_its_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    fs::write(&path, "no database").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    Store::open(options(&path), Env::fixed(NOON)).unwrap_err();
+    assert_eq!(mode(&path), 0o644);
 }
 
 #[test]
@@ -129,16 +160,18 @@ fn files_are_made_for_this_user_alone() {
     let path = folder.path().join("state/deep/threads.db");
     let missing = Store::open(options(&path), Env::fixed(NOON)).unwrap_err();
     assert!(missing.to_string().contains("folder"), "{missing}");
-    let missing = probe(&options(&path)).unwrap_err();
+    let missing = probe(&path, Folder::Expected).unwrap_err();
     assert!(missing.to_string().contains("folder"), "{missing}");
     let options = Options {
-        make_folder: true,
+        at: Location::File {
+            path: path.clone(),
+            folder: Folder::Made,
+        },
         ..options(&path)
     };
-    assert_eq!(probe(&options).unwrap(), Probe::Absent);
+    assert_eq!(probe(&path, Folder::Made).unwrap(), Probe::Absent);
     let mut store = tiers(options);
     store.begin_at(NOON, "t", says("r", &[]));
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     let files = fs::read_dir(path.parent().unwrap()).unwrap();
     let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
@@ -177,10 +210,10 @@ fn report_r88_a_second_daemon_on_the_same_file_is_refused() {
         assert!(matches!(error, Error::InUse { .. }), "{error}");
         assert!(error.to_string().contains("another agui-serve"), "{error}");
     }
-    assert_eq!(probe(&options(&path)).unwrap(), Probe::InUse);
+    assert_eq!(probe(&path, Folder::Expected).unwrap(), Probe::InUse);
     first.begin_at(NOON, "t", says("r", &[]));
     first.close();
-    assert_eq!(probe(&options(&path)).unwrap(), Probe::Fine);
+    assert_eq!(probe(&path, Folder::Expected).unwrap(), Probe::Fine);
     assert!(tiers(options(&path)).sees("t").is_some());
 }
 
@@ -219,7 +252,7 @@ fn what_a_daemon_left_that_did_not_end_in_order_is_taken_over() {
     let beside = |path: &Path| path.with_extension("db-wal");
     fs::copy(&path, &copy).unwrap();
     fs::copy(beside(&path), beside(&copy)).unwrap();
-    assert_eq!(probe(&options(&copy)).unwrap(), Probe::Left);
+    assert_eq!(probe(&copy, Folder::Expected).unwrap(), Probe::Left);
     assert!(tiers(options(&copy)).sees("late").is_some());
 }
 
@@ -267,7 +300,7 @@ fn a_file_or_folder_that_cannot_be_written_to_is_refused() {
         fs::remove_file(path.with_extension("db.lock")).unwrap();
         mode(folder.path(), 0o500);
         let probed = [&path, &folder.path().join("none.db")]
-            .map(|path| probe(&options(path)).unwrap_err().to_string());
+            .map(|path| probe(path, Folder::Expected).unwrap_err().to_string());
         let in_folder = Store::open(options(&path), Env::fixed(NOON)).unwrap_err();
         let none = folder.path().join("none.db");
         let none = Store::open(options(&none), Env::fixed(NOON)).unwrap_err();

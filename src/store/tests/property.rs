@@ -8,7 +8,7 @@ use std::{
 use proptest::{collection::vec, option, prelude::*};
 
 use super::*;
-use crate::store::Transcript;
+use crate::store::{Cut, Remembers, Transcript};
 
 /// How many bytes of a transcript are kept: room for about five messages.
 const MOST: usize = 300;
@@ -20,7 +20,7 @@ enum Step {
         run: u8,
         workdir: bool,
         title: Option<u8>,
-        keep: Option<usize>,
+        cut: Option<Cut>,
         said: Vec<(u8, u8)>,
     },
     Bind(u8, u8),
@@ -38,7 +38,8 @@ enum Step {
 
 #[derive(Debug, Clone, Copy)]
 enum Ending {
-    Success,
+    Done,
+    Refused,
     Cancelled,
     Failed,
 }
@@ -46,7 +47,10 @@ enum Ending {
 impl From<Ending> for Outcome {
     fn from(ending: Ending) -> Self {
         match ending {
-            Ending::Success => Self::Success,
+            Ending::Done => DONE,
+            Ending::Refused => Self::Success {
+                stop_reason: Some("refusal".into()),
+            },
             Ending::Cancelled => Self::Cancelled,
             Ending::Failed => Self::Failed {
                 code: "internal".into(),
@@ -54,6 +58,15 @@ impl From<Ending> for Outcome {
             },
         }
     }
+}
+
+fn cut() -> impl Strategy<Value = Cut> {
+    let behind = option::weighted(0.8, 0..9u8);
+    let session = prop_oneof![Just(Remembers::Nothing), Just(Remembers::TooMuch)];
+    (behind, session).prop_map(|(behind, session)| Cut {
+        behind: behind.map(|id| MessageId::new(format!("m{id}")).unwrap()),
+        session,
+    })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -64,19 +77,20 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         0..5u8,
         prop::bool::weighted(0.8),
         option::of(0..3u8),
-        option::weighted(0.3, 0..4usize),
+        option::weighted(0.3, cut()),
         said(),
     );
-    let begin = begin.prop_map(|(thread, run, workdir, title, keep, said)| Step::Begin {
+    let begin = begin.prop_map(|(thread, run, workdir, title, cut, said)| Step::Begin {
         thread,
         run,
         workdir,
         title,
-        keep,
+        cut,
         said,
     });
     let ending = prop_oneof![
-        Just(Ending::Success),
+        Just(Ending::Done),
+        Just(Ending::Refused),
         Just(Ending::Cancelled),
         Just(Ending::Failed)
     ];
@@ -128,6 +142,18 @@ impl Model {
         }
     }
 
+    fn cut(Transcript { lines, is_partial }: &mut Transcript, behind: Option<&MessageId>) {
+        let place = |id: &MessageId| lines.iter().position(|line| line.message.id == *id);
+        match behind.map(place) {
+            None => lines.clear(),
+            Some(Some(at)) => lines.truncate(at + 1),
+            Some(None) => {
+                lines.clear();
+                *is_partial = true;
+            }
+        }
+    }
+
     fn step(&mut self, step: &Step, now: i64) {
         let name = |thread: &u8| format!("t{thread}");
         match step {
@@ -136,7 +162,7 @@ impl Model {
                 run: id,
                 workdir,
                 title,
-                keep,
+                cut,
                 said,
             } => {
                 let workdir = workdir.then(|| "/one".to_owned());
@@ -153,7 +179,8 @@ impl Model {
                     };
                     (thread, Vec::new())
                 });
-                if thread.workdir != workdir {
+                let remembers = cut.as_ref().map(|cut| cut.session);
+                if thread.workdir != workdir || remembers == Some(Remembers::TooMuch) {
                     thread.session = None;
                 }
                 thread.workdir = workdir;
@@ -162,7 +189,9 @@ impl Model {
                     .take()
                     .or(title.map(|id| format!("title {id}")));
                 thread.updated_ms = now;
-                thread.transcript.lines.truncate(keep.unwrap_or(usize::MAX));
+                if let Some(cut) = cut {
+                    Self::cut(&mut thread.transcript, cut.behind.as_ref());
+                }
                 Self::put(thread, said);
                 runs.retain(|run| run.id.as_str() != format!("r{id}"));
                 runs.push(ended(&format!("r{id}"), Outcome::Running, now));
@@ -230,16 +259,16 @@ impl Tiers {
                 run: id,
                 workdir,
                 title,
-                keep,
+                cut,
                 said,
             } => {
                 let begin = Begin {
                     workdir: workdir.then(|| "/one".into()),
                     title: title.map(|id| format!("title {id}")),
-                    keep: *keep,
+                    cut: cut.clone(),
                     ..says(&format!("r{id}"), &messages(said))
                 };
-                self.begin(&of(thread), &Beginning::from(begin));
+                self.begin(&of(thread), &begin.written());
             }
             Step::Bind(thread, id) => self.bind(&of(thread), &format!("s{id}")),
             Step::Entitle(thread, id) => self.entitle(&of(thread), &format!("title {id}")),

@@ -16,7 +16,7 @@ async fn a_closed_store_answers_as_if_there_were_nothing_and_never_hangs() {
     assert_eq!(store.look(&key("t"), None).await, (None, None));
     assert_eq!(store.list("ann", "coder", None, 9).await, Page::default());
     assert!(!store.forget(&key("t")).await);
-    assert_eq!(store.sweep(Vec::new()).await, []);
+    assert_eq!(store.sweep(Vec::new).await, []);
     // All is in the one file, and another daemon can have it at once.
     assert!(!folder.path().join("threads.db-wal").exists());
     let next = Store::open(options(&path), Env::fixed(NOON)).unwrap();

@@ -111,11 +111,15 @@ impl Ask {
     pub(crate) async fn stream(&self) -> Stream {
         let mut client = Client::connect(self.addr).await;
         self.on(&mut client).await;
-        Stream::open(client, self.peer()).await
+        Stream::open(client, self.peer(), self.method == "GET").await
     }
 
-    /// What the client can read, by what the body declares.
+    /// What the client can read, by what the body declares, or the query where there is no body.
     fn peer(&self) -> Peer {
+        if self.method == "GET" {
+            let declared = self.path.split_once("protocolVersion=");
+            return Peer::of(declared.map(|(_, version)| version));
+        }
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         Peer::of(body["protocolVersion"].as_str())
     }

@@ -12,7 +12,8 @@ use std::{
 use agui_serve::{
     cores::{Core, Cores, Definition},
     deps::{
-        Agent, AgentName, Deps, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest,
+        Agent, AgentName, Deps, Forgotten, Principal, Settings, StopReason, TurnError, TurnIo,
+        TurnRequest,
     },
     engine::{self, Runtime},
     env::Env,
@@ -35,6 +36,7 @@ pub(crate) struct Daemon {
     pub(crate) runtime: Runtime,
     pub(crate) listener: Listener,
     turns: Arc<AtomicUsize>,
+    runs: AtomicUsize,
     base: String,
     first: String,
 }
@@ -91,9 +93,10 @@ impl Daemon {
         self.ask("POST", &path).json(input)
     }
 
-    /// A run of the first agent that says one thing on thread `t1`.
+    /// The next run of the first agent on thread `t1`, which says one thing. The first one is called `r1`.
     pub(crate) async fn run(&self, prompt: &str) -> Stream {
-        self.post(&input("t1", "r1", prompt)).stream().await
+        let run = format!("r{}", self.runs.fetch_add(1, Ordering::SeqCst) + 1);
+        self.post(&input("t1", &run, prompt)).stream().await
     }
 
     /// Sends a run until its thread is free, and returns the connection that reads it.
@@ -207,6 +210,7 @@ impl Builder {
             runtime,
             listener,
             turns,
+            runs: AtomicUsize::new(0),
             base,
             first,
         }
@@ -224,8 +228,8 @@ impl Deps for Counting {
         self.cores.agents()
     }
 
-    fn settings(&self, agent: &AgentName) -> Settings {
-        self.cores.settings(agent)
+    fn settings(&self, agent: &AgentName, principal: &Principal) -> Settings {
+        self.cores.settings(agent, principal)
     }
 
     fn turn(
@@ -235,6 +239,10 @@ impl Deps for Counting {
     ) -> BoxFuture<'static, Result<StopReason, TurnError>> {
         self.turns.fetch_add(1, Ordering::SeqCst);
         self.cores.turn(request, io)
+    }
+
+    fn forget(&self, forgotten: Forgotten) -> BoxFuture<'_, ()> {
+        self.cores.forget(forgotten)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -18,7 +18,11 @@ mod program;
 mod puppet;
 mod stream;
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -42,14 +46,24 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         .unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-/// A request of a 1.0 client that says one thing.
+/// The same request for a run of its own, with a message of its own.
+pub(crate) fn anew(input: &Value) -> Value {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let run = format!("anew-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+    let mut input = input.clone();
+    input["messages"][0]["id"] = format!("said-in-{run}").into();
+    input["runId"] = run.into();
+    input
+}
+
+/// A request of a 1.0 client that says one thing, which is new in each run.
 pub(crate) fn input(thread: &str, run: &str, prompt: &str) -> Value {
     json!({
         "threadId": thread,
         "runId": run,
         "protocolVersion": "1.0",
         "state": {},
-        "messages": [{"id": "m1", "role": "user", "content": prompt}],
+        "messages": [{"id": format!("said-in-{run}"), "role": "user", "content": prompt}],
         "tools": [],
         "context": [],
         "forwardedProps": {},

@@ -2,7 +2,7 @@
 
 use agui_serve::protocol::{
     Peer,
-    grammar::{check_legacy_stream, check_stream},
+    grammar::{check_legacy_stream, check_stream, check_viewer_stream},
 };
 use serde_json::Value;
 
@@ -15,14 +15,17 @@ pub(crate) struct Stream {
     text: String,
     read: usize,
     peer: Peer,
+    is_viewer: bool,
     /// How many comments were met.
     pub(crate) comments: usize,
+    /// The id that was met last.
+    pub(crate) last_id: Option<String>,
     ended: bool,
 }
 
 impl Stream {
     /// Reads the head of an answer that has to be a stream.
-    pub(super) async fn open(mut client: Client, peer: Peer) -> Self {
+    pub(super) async fn open(mut client: Client, peer: Peer, is_viewer: bool) -> Self {
         let head = client.head().await;
         assert_eq!(head.status, 200, "no stream");
         assert_eq!(head.header("content-type"), Some("text/event-stream"));
@@ -32,7 +35,9 @@ impl Stream {
             text: String::new(),
             read: 0,
             peer,
+            is_viewer,
             comments: 0,
+            last_id: None,
             ended: false,
         }
     }
@@ -42,7 +47,10 @@ impl Stream {
         loop {
             match self.next_frame().await? {
                 frame if frame.starts_with(':') => self.comments += 1,
-                frame => return Some(event(&frame)),
+                frame => match frame.strip_prefix("id: ") {
+                    Some(id) => self.last_id = Some(id.to_owned()),
+                    None => return Some(event(&frame)),
+                },
             }
         }
     }
@@ -99,11 +107,12 @@ impl Stream {
         self.client
     }
 
-    /// Holds the whole stream against the grammar.
+    /// Holds the whole stream against the grammar. Only a viewer's has places to come back to.
     fn check(&self) {
-        let checked = match self.peer {
-            Peer::Current => check_stream(&self.text),
-            Peer::Legacy => check_legacy_stream(&self.text),
+        let checked = match (self.is_viewer, self.peer) {
+            (true, peer) => check_viewer_stream(&self.text, peer),
+            (false, Peer::Current) => check_stream(&self.text),
+            (false, Peer::Legacy) => check_legacy_stream(&self.text),
         };
         if let Err(violation) = checked {
             panic!("{violation} in {}", self.text);

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::{problem::Problem, query::Query, thread::LastRun};
+use super::one::LastRun;
 use crate::{
-    protocol::ThreadId,
+    http::{problem::Problem, query::Query},
+    protocol::{RunId, ThreadId},
     store::{Page, Place, Summary},
 };
 
@@ -76,17 +77,18 @@ struct Row<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Shows a page; `live` are those of its threads that have a live run.
-    pub(super) fn new(page: &'a Page, live: &[ThreadId]) -> Self {
+    /// Shows a page; `live` answers with the run that is live on a thread.
+    pub(super) fn new(page: &'a Page, live: impl Fn(&ThreadId) -> Option<RunId>) -> Self {
         let row = |summary: &'a Summary| {
-            let live = live.contains(&summary.thread);
+            let live = live(&summary.thread);
+            let last = summary.last_run.as_ref();
             Row {
                 thread_id: &summary.thread,
                 title: summary.title.as_deref(),
                 created_at: summary.created_ms,
                 updated_at: summary.updated_ms,
-                last_run: summary.last_run.as_ref().map(|run| LastRun::new(run, live)),
-                live,
+                last_run: last.map(|run| LastRun::new(run, live.as_ref())),
+                live: live.is_some(),
             }
         };
         Self {
@@ -101,10 +103,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        protocol::RunId,
-        store::{Outcome, Run},
-    };
+    use crate::store::{Outcome, Run};
 
     fn wanted(query: &str) -> Result<(Option<(i64, i64)>, usize), String> {
         let target = format!("/x{query}").parse().unwrap();
@@ -200,7 +199,9 @@ mod tests {
             ],
             next: Some(next),
         };
-        let list = List::new(&page, &[ThreadId::new("live").unwrap()]);
+        let run =
+            |thread: &ThreadId| (thread.as_str() == "live").then(|| RunId::new("r1").unwrap());
+        let list = List::new(&page, run);
         assert_eq!(
             serde_json::to_value(&list).unwrap(),
             json!({
@@ -223,7 +224,7 @@ mod tests {
             })
         );
         assert_eq!(read(&written(next)), Some(next));
-        let end = serde_json::to_value(List::new(&Page::default(), &[])).unwrap();
+        let end = serde_json::to_value(List::new(&Page::default(), run)).unwrap();
         assert_eq!(end, json!({"threads": []}));
     }
 }

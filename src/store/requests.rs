@@ -5,19 +5,23 @@ use std::{cmp::Reverse, collections::HashSet};
 use rusqlite::Connection;
 
 use super::{
-    Key, Outcome, Page, Place, Run, tables,
-    tables::{Beginning, Found},
-    tiers::{Tiers, at_once, calmly},
+    Begin, Key, Outcome, Page, Place, Run, tables,
+    tables::Found,
+    tiers::{Tiers, at_once, or_default},
     written::Written,
 };
 use crate::protocol::{RunId, ThreadId};
 
 impl Tiers {
+    pub(super) fn knows(&mut self, key: &Key) -> bool {
+        self.read(key, |db| tables::knows(db, key))
+    }
+
     pub(super) fn look(&mut self, key: &Key, run: Option<&RunId>) -> (Option<Found>, Option<Run>) {
         self.read(key, |db| tables::look(db, key, run))
     }
 
-    pub(super) fn begin(&mut self, key: &Key, begin: &Beginning) {
+    pub(super) fn begin(&mut self, key: &Key, begin: &Begin<Written>) {
         let (most, now) = (self.options.transcript_bytes, self.env.now_ms());
         self.write(key, |db| tables::begin(db, key, begin, most, now));
     }
@@ -35,9 +39,18 @@ impl Tiers {
         self.write(key, |db| tables::add(db, key, lines, most, now));
     }
 
+    pub(super) fn draft(&mut self, key: &Key, lines: &[Written]) {
+        let most = self.options.transcript_bytes;
+        self.write(key, |db| tables::draft(db, key, lines, most));
+    }
+
     pub(super) fn refill(&mut self, key: &Key, lines: &[Written]) {
         let most = self.options.transcript_bytes;
         self.write(key, |db| tables::refill(db, key, lines, most));
+    }
+
+    pub(super) fn lose(&mut self, key: &Key) {
+        self.write(key, |db| tables::lose(db, key));
     }
 
     pub(super) fn end(&mut self, key: &Key, run: &RunId, outcome: &Outcome) {
@@ -68,15 +81,15 @@ impl Tiers {
                 |thread: &ThreadId| self.away.is_empty() || !self.away.contains_key(&key(thread));
             part(&file.connection, &is_there)
         });
-        let mut found = match in_file {
-            Some(Ok(found)) => found,
-            Some(Err(error)) => {
-                self.stumble(&error);
-                Vec::new()
-            }
-            None => Vec::new(),
-        };
-        found.extend(calmly(part(&self.memory, &|_| true)));
+        let mut found = in_file.unwrap_or(Ok(Vec::new())).unwrap_or_else(|error| {
+            let (principal, agent) = (principal.to_owned(), agent.to_owned());
+            let again = move |db: &Connection| {
+                tables::newest(db, &principal, &agent, from, most, |_| true).map(drop)
+            };
+            self.stumble(&error, Some(Box::new(again)));
+            Vec::new()
+        });
+        found.extend(or_default(part(&self.memory, &|_| true)));
         found.sort_by_key(|(place, _)| Reverse((place.updated_ms, place.id)));
         let next = found.get(limit).map(|(place, _)| *place);
         found.truncate(limit);
@@ -95,7 +108,7 @@ impl Tiers {
 
     pub(super) fn sweep(&mut self, live: &[Key]) -> Vec<(Key, Option<String>)> {
         self.mend();
-        let live: HashSet<&Key> = live.iter().collect();
+        let live: HashSet<Key> = live.iter().cloned().collect();
         let most = self.options.max_threads;
         let since = self.options.max_age.map(|age| {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
@@ -108,10 +121,16 @@ impl Tiers {
                 tables::sweep(db, most, since, is_spared)
             }) {
                 Ok(old) => gone = old,
-                Err(error) => self.keep_quiet(&error),
+                Err(error) => {
+                    let live = live.clone();
+                    let again = move |db: &Connection| {
+                        tables::sweep(db, most, since, |key| live.contains(key)).map(drop)
+                    };
+                    self.keep_quiet(&error, Some(Box::new(again)));
+                }
             }
         }
-        let old = calmly(at_once(&self.memory, |db| {
+        let old = or_default(at_once(&self.memory, |db| {
             tables::sweep(db, most, since, |key| live.contains(key))
         }));
         for (key, _) in &old {

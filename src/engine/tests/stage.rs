@@ -23,7 +23,7 @@ use crate::{
 
 /// Something that a turn does to its writer. What it needs and is not there, is left out.
 #[derive(Debug, Clone)]
-pub(super) enum Op {
+pub(in crate::engine) enum Op {
     Text(String),
     Think(String),
     Open,
@@ -36,7 +36,7 @@ pub(super) enum Op {
 }
 
 /// A run as a turn writes it.
-pub(super) fn ops() -> impl Strategy<Value = Vec<Op>> {
+pub(in crate::engine) fn ops() -> impl Strategy<Value = Vec<Op>> {
     let content = prop_oneof![
         "[a-z]{0,4}".prop_map(Content::Text),
         "[a-z]{0,4}".prop_map(|text| Content::Parts(vec![Part::text(text)])),
@@ -56,7 +56,7 @@ pub(super) fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 /// How a run may end.
-pub(super) fn endings() -> impl Strategy<Value = Ending> {
+pub(in crate::engine) fn endings() -> impl Strategy<Value = Ending> {
     prop_oneof![
         Just(Ending::Done { stop_reason: None }),
         Just(Ending::Cancelled),
@@ -67,7 +67,7 @@ pub(super) fn endings() -> impl Strategy<Value = Ending> {
     ]
 }
 
-pub(super) fn ids() -> RunIds {
+pub(in crate::engine) fn ids() -> RunIds {
     RunIds {
         thread: ThreadId::new("t").unwrap(),
         run: RunId::new("r").unwrap(),
@@ -76,15 +76,15 @@ pub(super) fn ids() -> RunIds {
 }
 
 /// A run on a stage.
-pub(super) struct Stage {
-    pub(super) log: Arc<Log>,
-    pub(super) writer: Writer,
+pub(in crate::engine) struct Stage {
+    pub(in crate::engine) log: Arc<Log>,
+    pub(in crate::engine) writer: Writer,
     open: Vec<OpenCall>,
     closed: Vec<ClosedCall>,
 }
 
 impl Stage {
-    pub(super) fn new() -> Self {
+    pub(in crate::engine) fn new() -> Self {
         let log = Log::new("log".into(), 1 << 24, Budget::new(1 << 24));
         let state = json!({"n": 0});
         let (env, namespace) = (Env::fixed(7), Namespace::default());
@@ -97,7 +97,7 @@ impl Stage {
         }
     }
 
-    pub(super) fn play(&mut self, op: Op) {
+    pub(in crate::engine) fn play(&mut self, op: Op) {
         let writer = &mut self.writer;
         match op {
             Op::Text(text) => writer.text(&text),
@@ -124,7 +124,7 @@ impl Stage {
 }
 
 /// Reads what is left of a log that was closed.
-pub(super) async fn rest(mut cursor: Cursor) -> String {
+pub(in crate::engine) async fn rest(mut cursor: Cursor) -> String {
     let mut body = String::new();
     loop {
         match cursor.next().await {
@@ -140,12 +140,12 @@ pub(super) async fn rest(mut cursor: Cursor) -> String {
 }
 
 /// What a reader that was there from the beginning reads.
-pub(super) async fn whole(log: &Arc<Log>, peer: Peer) -> String {
+pub(in crate::engine) async fn whole(log: &Arc<Log>, peer: Peer) -> String {
     rest(log.cursor(peer)).await
 }
 
 /// The events of a stream.
-pub(super) fn events(body: &str) -> Vec<Event> {
+pub(in crate::engine) fn events(body: &str) -> Vec<Event> {
     body.split("\n\n")
         .filter_map(|frame| frame.strip_prefix("data: "))
         .map(|json| serde_json::from_str(json).unwrap())
@@ -153,7 +153,7 @@ pub(super) fn events(body: &str) -> Vec<Event> {
 }
 
 /// The messages of a client that has read a stream (AG-UI 1.0, and what the stock client makes of it).
-pub(super) fn fold(body: &str) -> Vec<Message> {
+pub(in crate::engine) fn fold(body: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     for event in events(body) {
         apply(&mut messages, event);

@@ -1,35 +1,31 @@
-//! What a request about threads comes to, once the guards have let it in.
+//! What a request about threads comes to, once the guards have let it in; `list` and `one` are how they are shown.
+
+mod list;
+mod one;
 
 use std::time::Duration;
 
 use http::{HeaderMap, request::Parts};
 
-use super::{
+use self::{
     list::{List, Wanted},
+    one::{Shown, Stopped},
+};
+use super::{
     problem::{self, Problem},
     query::Query,
     reply::{self, Reply},
     sse::Sse,
-    thread::{self, Shown, Stopped},
 };
 use crate::{
     deps::{AgentName, Principal},
     engine::{Runtime, Watch},
     protocol::{Peer, ThreadId},
-    store::{Key, Outcome, Page},
+    store::Key,
 };
 
 /// The largest body of a cancel, in bytes: room for the id of a run, however it is written.
 pub(super) const MAX_CANCEL: usize = 16 * 1024;
-
-/// What a thread is known by, here and in what is kept of it.
-pub(super) fn key(principal: &Principal, agent: &AgentName, thread: ThreadId) -> Key {
-    Key {
-        principal: principal.as_str().into(),
-        agent: agent.as_str().into(),
-        thread,
-    }
-}
 
 /// Lists the caller's threads with an agent.
 pub(super) async fn list(
@@ -39,31 +35,10 @@ pub(super) async fn list(
     query: &Query<'_>,
 ) -> Result<Reply, Problem> {
     let Wanted { from, limit } = Wanted::of(query)?;
+    let runs = runtime.live_runs();
     let page = runtime.threads(agent, principal, from, limit).await;
-    let live = live(runtime, agent, principal, &page).await;
-    Ok(reply::json(&List::new(&page, &live)))
-}
-
-/// Those of a page that have a live run. One whose last run has ended has none, so it is not looked at.
-async fn live(
-    runtime: &Runtime,
-    agent: &AgentName,
-    principal: &Principal,
-    page: &Page,
-) -> Vec<ThreadId> {
-    let mut live = Vec::new();
-    for summary in &page.threads {
-        let last = summary.last_run.as_ref();
-        if last.is_some_and(|run| run.outcome == Outcome::Running) {
-            let key = key(principal, agent, summary.thread.clone());
-            if let Ok(view) = runtime.thread(&key).await
-                && view.live_run.is_some()
-            {
-                live.push(key.thread);
-            }
-        }
-    }
-    live
+    let live = |thread: &ThreadId| runs.get(&Runtime::key(agent, principal, thread)).cloned();
+    Ok(reply::json(&List::new(&page, live)))
 }
 
 /// Shows a thread.
@@ -80,7 +55,7 @@ pub(super) async fn forget(runtime: &Runtime, key: &Key) -> Result<Reply, Proble
 
 /// Stops what is live on a thread, or one run of it if the body names one.
 pub(super) async fn cancel(runtime: &Runtime, key: &Key, body: &[u8]) -> Result<Reply, Problem> {
-    let only = thread::only(body)?;
+    let only = one::only(body)?;
     let stopped = runtime.cancel(key, only.as_ref()).await?;
     Ok(reply::json(&Stopped {
         thread_id: &key.thread,

@@ -1,11 +1,11 @@
 //! `{path}/{agent}/threads/{thread}` as JSON: what is shown of it, and which of its runs a cancel means.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 
-use super::problem::Problem;
 use crate::{
     engine::View,
+    http::problem::Problem,
     protocol::{Message, RunId, ThreadId, decode::DecodeError},
     store::{Outcome, Run},
 };
@@ -26,14 +26,16 @@ pub(super) struct LastRun<'a> {
 }
 
 impl<'a> LastRun<'a> {
-    /// Shows a run. One that is neither live nor has ended was lost with the daemon that ran it.
-    pub(super) fn new(run: &'a Run, live: bool) -> Self {
-        let (outcome, code, message) = match &run.outcome {
-            Outcome::Running if live => ("running", None, None),
-            Outcome::Running => ("lost", None, None),
-            Outcome::Success => ("success", None, None),
-            Outcome::Cancelled => ("cancelled", None, None),
-            Outcome::Failed { code, message } => ("failed", Some(code), Some(message)),
+    /// Shows a run; `live` is the one that is live on its thread.
+    pub(super) fn new(run: &'a Run, live: Option<&RunId>) -> Self {
+        let outcome = if live == Some(&run.id) {
+            run.outcome.as_str()
+        } else {
+            run.outcome.at_rest()
+        };
+        let (code, message) = match &run.outcome {
+            Outcome::Failed { code, message } => (Some(code), Some(message)),
+            _ => (None, None),
         };
         Self {
             run_id: &run.id,
@@ -59,11 +61,8 @@ pub(super) struct Shown<'a> {
     live_run: Option<&'a RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_run: Option<LastRun<'a>>,
-    /// All of them or none: half a conversation looks like a whole one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<&'a [Message]>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    partial: bool,
+    #[serde(flatten)]
+    said: Said<'a>,
     state: &'a Value,
     /// Nothing asks a person yet.
     interrupts: [Value; 0],
@@ -71,20 +70,34 @@ pub(super) struct Shown<'a> {
 
 impl<'a> From<&'a View> for Shown<'a> {
     fn from(view: &'a View) -> Self {
-        let is_live = |run: &Run| view.live_run.as_ref() == Some(&run.id);
+        let live = view.live_run.as_ref();
         let last = view.last_run.as_ref();
         Self {
             thread_id: &view.thread,
             title: view.title.as_deref(),
             created_at: view.created_ms,
             updated_at: view.updated_ms,
-            live_run: view.live_run.as_ref(),
-            last_run: last.map(|run| LastRun::new(run, is_live(run))),
-            messages: view.messages.as_deref(),
-            partial: view.messages.is_none(),
+            live_run: live,
+            last_run: last.map(|run| LastRun::new(run, live)),
+            said: Said(view.messages.as_deref()),
             state: &view.state,
             interrupts: [],
         }
+    }
+}
+
+/// All messages, or that there are more: half a conversation looks like a whole one.
+#[derive(Debug)]
+struct Said<'a>(Option<&'a [Message]>);
+
+impl Serialize for Said<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut members = to.serialize_map(Some(1))?;
+        match self.0 {
+            Some(messages) => members.serialize_entry("messages", messages)?,
+            None => members.serialize_entry("partial", &true)?,
+        }
+        members.end()
     }
 }
 
@@ -129,6 +142,8 @@ mod tests {
 
     use super::*;
 
+    const DONE: Outcome = Outcome::Success { stop_reason: None };
+
     fn view(outcome: Outcome, live: Option<&str>) -> View {
         View {
             thread: ThreadId::new("t1").unwrap(),
@@ -154,7 +169,7 @@ mod tests {
             (Outcome::Running, Some("r2"), "lost"),
             (Outcome::Running, None, "lost"),
             (Outcome::Cancelled, None, "cancelled"),
-            (Outcome::Success, None, "success"),
+            (DONE, None, "success"),
         ] {
             let view = view(outcome, live);
             let shown = serde_json::to_value(Shown::from(&view)).unwrap();
@@ -165,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_conversation_that_is_not_whole_is_left_out_and_said_to_be() {
-        let whole = view(Outcome::Success, None);
+        let whole = view(DONE, None);
         let shown = serde_json::to_value(Shown::from(&whole)).unwrap();
         assert_eq!(
             shown,

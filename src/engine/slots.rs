@@ -1,0 +1,349 @@
+//! Which threads are live, and who waits for one. One short lock, no waiting.
+//!
+//! A live thread has a slot; the slot is taken before anything is streamed and given back before the
+//! event that lets a client post again. It carries its turn's number, and only that turn gives it back: to
+//! whoever waits for it first, so that nobody can step in between, or else to nobody.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    iter,
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::{
+    BadWish, Busy,
+    live::{Live, Stage},
+};
+use crate::{protocol::RunId, store::Key};
+
+/// Why a run cannot start. Nothing was changed, unless it was to take the place of another run: that one was stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// No agent of that name.
+    #[error("find an agent of that name")]
+    UnknownAgent,
+    /// No thread of that name, or somebody else's, and the request brings nothing to begin one with.
+    #[error("find a thread of that name")]
+    UnknownThread,
+    /// Another run is live on the thread.
+    #[error("start a run: another one is live on this thread")]
+    Busy,
+    /// The request has no new user message and answers nothing.
+    #[error("find anything to do in the request: no user message stands at its end")]
+    NothingToDo,
+    /// What it asks stands under the id of something that no person said.
+    #[error("find a message of its own at the end of the request: its id is that of another one")]
+    TakenId,
+    /// It wishes for something that it may not choose.
+    #[error(transparent)]
+    Wish(#[from] BadWish),
+    /// As many turns are live as may be.
+    #[error("start a run: too many are live")]
+    Full,
+    /// The run waited for another one, and was stopped before it began.
+    #[error("start a run: it was stopped while it waited")]
+    Stopped,
+    /// The daemon is shutting down.
+    #[error("start a run: the daemon is shutting down")]
+    Draining,
+    /// A defect of the daemon.
+    #[error("start a run: something broke inside the daemon")]
+    Internal,
+}
+
+/// The number of a turn, unique in the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TurnSeq(u64);
+
+impl std::fmt::Display for TurnSeq {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What comes of claiming a thread.
+#[derive(Debug)]
+pub(super) enum Claim {
+    /// It is the caller's.
+    Mine(Slot),
+    /// The same run is there already, live or waiting.
+    Same(Arc<Live>),
+    /// It will be the caller's.
+    Waiting(Ticket),
+}
+
+/// A place in the line for a thread. Dropping it leaves the line.
+#[derive(Debug)]
+pub(super) struct Ticket(oneshot::Receiver<Result<Slot, StartError>>);
+
+impl Ticket {
+    /// Waits for the thread.
+    pub(super) async fn wait(self) -> Result<Slot, StartError> {
+        self.0.await.unwrap_or(Err(StartError::Draining))
+    }
+}
+
+/// All threads that are live.
+#[derive(Debug)]
+pub(super) struct Slots {
+    state: Mutex<State>,
+    max_turns: usize,
+    max_waiting: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Bounded by `max_turns`.
+    taken: HashMap<Key, Taken>,
+    next: u64,
+    draining: bool,
+}
+
+#[derive(Debug)]
+struct Taken {
+    seq: TurnSeq,
+    live: Arc<Live>,
+    /// Bounded by `max_waiting`.
+    line: VecDeque<Waiter>,
+}
+
+impl Taken {
+    /// A run that has the thread or waits for it.
+    fn find(&self, run: &RunId) -> Option<Arc<Live>> {
+        let waiting = self.line.iter().filter(|waiter| !waiter.is_gone());
+        let all = iter::once(&self.live).chain(waiting.map(|waiter| &waiter.live));
+        all.filter(|live| live.is_run())
+            .find(|live| live.run == *run)
+            .cloned()
+    }
+}
+
+#[derive(Debug)]
+struct Waiter {
+    live: Arc<Live>,
+    give: oneshot::Sender<Result<Slot, StartError>>,
+}
+
+impl Waiter {
+    fn refuse(self, why: StartError) {
+        self.live.enter(Stage::Refused(why.clone()));
+        let _ = self.give.send(Err(why));
+    }
+
+    /// Whether it has left the line.
+    fn is_gone(&self) -> bool {
+        self.give.is_closed()
+    }
+}
+
+impl State {
+    fn take(&mut self, key: Key, live: Arc<Live>, line: VecDeque<Waiter>) -> TurnSeq {
+        let seq = TurnSeq(self.next);
+        self.next += 1;
+        self.taken.insert(key, Taken { seq, live, line });
+        seq
+    }
+}
+
+impl Slots {
+    pub(super) fn new(max_turns: usize, max_waiting: usize) -> Arc<Self> {
+        let state = State {
+            taken: HashMap::new(),
+            next: 1,
+            draining: false,
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            max_turns,
+            max_waiting,
+        })
+    }
+
+    /// Takes a thread's slot for a run, or a place in the line for it, or finds the run there.
+    ///
+    /// # Errors
+    /// The thread is live and the run may not wait, too many wait or are live, or none may start any more.
+    pub(super) fn claim(
+        self: &Arc<Self>,
+        key: &Key,
+        live: &Arc<Live>,
+        busy: Busy,
+    ) -> Result<Claim, StartError> {
+        let mut state = self.state.lock();
+        let is_draining = state.draining;
+        if let Some(taken) = state.taken.get_mut(key) {
+            taken.line.retain(|waiter| !waiter.is_gone());
+            if live.is_run()
+                && let Some(same) = taken.find(&live.run)
+            {
+                return Ok(Claim::Same(same));
+            }
+            if is_draining {
+                return Err(StartError::Draining);
+            }
+            // One that is being stopped is as good as over.
+            if busy == Busy::Reject && !taken.live.is_ending() {
+                return Err(StartError::Busy);
+            }
+            if busy == Busy::Replace {
+                taken.live.stop.cancel();
+                for waiter in taken.line.drain(..) {
+                    waiter.refuse(StartError::Stopped);
+                }
+            }
+            if taken.line.len() >= self.max_waiting {
+                return Err(StartError::Busy);
+            }
+            let (give, ticket) = oneshot::channel();
+            let live = Arc::clone(live);
+            taken.line.push_back(Waiter { live, give });
+            return Ok(Claim::Waiting(Ticket(ticket)));
+        }
+        if is_draining {
+            return Err(StartError::Draining);
+        }
+        if state.taken.len() >= self.max_turns && live.is_run() {
+            return Err(StartError::Full);
+        }
+        let seq = state.take(key.clone(), Arc::clone(live), VecDeque::new());
+        Ok(Claim::Mine(Slot {
+            slots: Arc::clone(self),
+            key: key.clone(),
+            seq,
+            live: Arc::clone(live),
+        }))
+    }
+
+    /// The run that has a thread.
+    pub(super) fn live(&self, key: &Key) -> Option<Arc<Live>> {
+        let state = self.state.lock();
+        let live = state.taken.get(key).map(|taken| &taken.live);
+        live.filter(|live| live.is_run()).cloned()
+    }
+
+    /// Whether something else than a certain run has a thread, and that run does not wait for it either.
+    pub(super) fn is_anothers(&self, key: &Key, run: &RunId) -> bool {
+        let state = self.state.lock();
+        let taken = state.taken.get(key);
+        taken.is_some_and(|taken| taken.find(run).is_none())
+    }
+
+    /// The runs that have threads.
+    pub(super) fn runs(&self) -> HashMap<Key, RunId> {
+        let state = self.state.lock();
+        let runs = state.taken.iter().filter(|(_, taken)| taken.live.is_run());
+        runs.map(|(key, taken)| (key.clone(), taken.live.run.clone()))
+            .collect()
+    }
+
+    /// All threads that are live.
+    pub(super) fn all(&self) -> Vec<Key> {
+        self.state.lock().taken.keys().cloned().collect()
+    }
+
+    /// Stops the live run of a thread, and those that wait for it; `only`: none but this one. Answers with the
+    /// run that was stopped first.
+    pub(super) fn stop(&self, key: &Key, only: Option<&RunId>) -> Option<Arc<Live>> {
+        let mut state = self.state.lock();
+        let taken = state.taken.get_mut(key)?;
+        let is_meant = |live: &Live| live.is_run() && only.is_none_or(|only| live.run == *only);
+        let mut stopped = None;
+        if is_meant(&taken.live) {
+            taken.live.stop.cancel();
+            stopped = Some(Arc::clone(&taken.live));
+        }
+        let (meant, line): (VecDeque<_>, _) = taken
+            .line
+            .drain(..)
+            .partition(|waiter| is_meant(&waiter.live));
+        taken.line = line;
+        for waiter in meant {
+            stopped.get_or_insert_with(|| Arc::clone(&waiter.live));
+            waiter.refuse(StartError::Stopped);
+        }
+        stopped
+    }
+
+    /// Lets no further turn start.
+    pub(super) fn drain(&self) {
+        let mut state = self.state.lock();
+        state.draining = true;
+        for taken in state.taken.values_mut() {
+            for waiter in taken.line.drain(..) {
+                waiter.refuse(StartError::Draining);
+            }
+        }
+    }
+
+    /// Whether no further turn may start.
+    pub(super) fn is_draining(&self) -> bool {
+        self.state.lock().draining
+    }
+
+    /// Gives a slot to whoever waits for it first.
+    fn pass_on(self: &Arc<Self>, key: &Key, seq: TurnSeq) {
+        let mut state = self.state.lock();
+        if state.taken.get(key).is_none_or(|taken| taken.seq != seq) {
+            return;
+        }
+        let mut line = state
+            .taken
+            .remove(key)
+            .map(|taken| taken.line)
+            .unwrap_or_default();
+        while let Some(Waiter { live, give }) = line.pop_front() {
+            // It has left the line, and said so itself.
+            if give.is_closed() {
+                continue;
+            }
+            let seq = state.take(key.clone(), Arc::clone(&live), line);
+            drop(state);
+            let slot = Slot {
+                slots: Arc::clone(self),
+                key: key.clone(),
+                seq,
+                live,
+            };
+            // If it has just left, the slot comes back and goes to the next.
+            drop(give.send(Ok(slot)));
+            return;
+        }
+    }
+}
+
+/// A live thread's slot, held by its turn. Dropping it gives it back.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    key: Key,
+    seq: TurnSeq,
+    live: Arc<Live>,
+}
+
+impl Slot {
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(super) fn seq(&self) -> TurnSeq {
+        self.seq
+    }
+
+    /// The run that has it.
+    pub(super) fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.slots.pass_on(&self.key, self.seq);
+        self.live.enter(Stage::Over);
+    }
+}
+
+#[cfg(test)]
+mod tests;
