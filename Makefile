@@ -6,7 +6,7 @@ CARGO ?= cargo
 NODE_PATHS = $(CURDIR)/tests/clients/.tools/node_modules/.bin
 DAEMON = target/debug/agui-serve
 
-.PHONY: run build check lint test test-clients test-agents bench
+.PHONY: run build check lint test test-clients test-agents soak bench
 
 # Serves the demo on port 8787: no key, no network. A debug build, because its first start is the quickest; it
 # takes some minutes the first time.
@@ -37,6 +37,13 @@ test-clients:
 	./tests/clients/python/setup.sh
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
 	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/agents/run.mjs copilot
+
+# What takes long: 200 threads with restless clients for a minute, and a run of a minute that is left and come back to.
+soak:
+	AGUI_SOAK_SECONDS=60 $(CARGO) test --test it soak
+	$(CARGO) build
+	./tests/clients/setup.sh
+	PATH="$(NODE_PATHS):$$PATH" LONG_RUNS=1 tests/with-daemon.sh $(DAEMON) node tests/clients/threads.mjs v1.0.0
 
 # Every real agent that there is a recipe for: 1.7 GB of them, and some take minutes to start and stop so often.
 test-agents:

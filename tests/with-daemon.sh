@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command against a daemon of its own, which serves the demo on a free port and keeps its threads in a
-# folder of its own:
+# Runs a command against a daemon of its own, which serves the demo on a free port, and once more, as `lasting`, with
+# runs that go on without their reader:
 #
 #   tests/with-daemon.sh target/debug/agui-serve node tests/clients/run.mjs
 #
@@ -11,13 +11,16 @@ set -euo pipefail
 program=$1
 shift
 AGUI_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-state=$(mktemp -d)
 export AGUI_TOKEN
+AGUI_STATE_DIR=$(mktemp -d)
+export AGUI_STATE_DIR
+export AGUI_AGENTS__DEMO__CORE=demo
+export AGUI_AGENTS__LASTING__CORE=demo AGUI_AGENTS__LASTING__LINGER=2m
 
 # The demo fails and panics when it is asked to, and clients send what it warns of; nobody needs to read that.
-exec {screen}< <(RUST_BACKTRACE=0 AGUI_STATE_DIR=$state exec "$program" --port 0 --log error)
+exec {screen}< <(RUST_BACKTRACE=0 exec "$program" --port 0 --log error)
 daemon=$!
-trap 'kill "$daemon" 2>/dev/null || true; rm -rf "$state"' EXIT
+trap 'kill "$daemon" 2>/dev/null || true; rm -rf "$AGUI_STATE_DIR"' EXIT
 
 url=
 while [[ -z $url ]] && read -r line <&"$screen"; do
@@ -30,7 +33,7 @@ done
 status=0
 AGUI_URL=$url/demo "$@" || status=$?
 
-trap 'rm -rf "$state"' EXIT
+trap 'rm -rf "$AGUI_STATE_DIR"' EXIT
 kill -TERM "$daemon"
 wait "$daemon" || { echo "with-daemon: the daemon ended with $?" >&2; exit 1; }
 exit "$status"

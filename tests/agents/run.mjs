@@ -13,6 +13,7 @@ import { createRunner } from "../clients/runner.mjs";
 import * as client from "../clients/v1.0.0/client.mjs";
 import { setUp } from "./bench.mjs";
 import * as ending from "./ending.mjs";
+import * as lasting from "./lasting.mjs";
 import * as speaking from "./speaking.mjs";
 
 if (!process.env.AGUI_SERVE) {
@@ -24,7 +25,7 @@ const all = readdirSync(here).filter((name) => existsSync(`${here}${name}/recipe
 const runner = createRunner(client);
 for (const name of process.argv.length > 2 ? process.argv.slice(2) : all) {
   const bench = await setUp(name, process.env.AGUI_SERVE, runner);
-  for (const { settings, checks } of [speaking, ending]) {
+  for (const { settings, checks } of [speaking, lasting, ending]) {
     await bench.startDaemon(settings);
     for (const [what, run] of Object.entries(checks)) {
       runner.forgive();

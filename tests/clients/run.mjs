@@ -17,6 +17,7 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const folders = readdirSync(path(".")).filter((name) => /^v\d/.test(name)).sort();
 const clients = [
   ...folders.map((folder) => [folder, process.execPath, path("drive.mjs"), folder]),
+  ...folders.map((folder) => [`${folder} threads`, process.execPath, path("threads.mjs"), folder]),
   ...["chat.py", "validate.py"].map((program) => [program, path("python/.venv/bin/python"), path(`python/${program}`)]),
 ];
 const failed = clients.filter(([, program, ...args]) => spawnSync(program, args, { stdio: "inherit" }).status !== 0);

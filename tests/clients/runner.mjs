@@ -51,7 +51,7 @@ export function createRunner(client) {
     /** Checks the newest run of the client from both sides and resolves to its events. */
     async inspect(agent) {
       runner.assertQuiet();
-      const { status, headers, sent, body } = exchanges.findLast((exchange) => exchange.sent.threadId === agent.threadId);
+      const { status, headers, sent, body } = exchanges.findLast(({ sent }) => sent?.threadId === agent.threadId);
       assert.equal(status, 200);
       assert.match(headers.get("content-type"), /^text\/event-stream/);
       assert.equal(sent.protocolVersion, client.protocolVersion, "what the client declares");

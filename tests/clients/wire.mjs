@@ -4,33 +4,43 @@
 import assert from "node:assert/strict";
 
 /**
- * Takes the place of the global `fetch`, which every version of the client uses, and keeps for each
- * request `{status, headers, sent, body}`; `body` resolves to the text that arrived, whole or cut short.
+ * Takes the place of the global `fetch`, which every version of the client uses, and keeps each exchange as
+ * `exchangeOf` does.
  */
 export function recordFetch() {
   const original = globalThis.fetch;
   const exchanges = [];
   globalThis.fetch = async (url, init) => {
     const response = await original(url, init);
-    const { status, headers } = response;
-    exchanges.push({ status, headers, sent: JSON.parse(init.body), body: readText(response.clone()) });
+    exchanges.push(exchangeOf(response, init));
     return response;
   };
   return exchanges;
 }
 
-/** The events of a body, after a look at its framing. */
-export function parseBody(text) {
+/**
+ * What is kept of a request: `{status, headers, sent, body}`. `sent` is the run that was asked for, if one was;
+ * `body` resolves to the text that arrived, whole or cut short.
+ */
+export function exchangeOf(response, init) {
+  const { status, headers } = response;
+  const sent = init?.body ? JSON.parse(init.body) : null;
+  return { status, headers, sent, body: readText(response.clone()) };
+}
+
+/** The events of a body, after a look at its framing. Only with `ids` there may be frames of an `id:` line alone. */
+export function parseBody(text, { ids = false } = {}) {
   assert.ok(!text.includes("\r"), "a carriage return in the stream");
   assert.ok(text.endsWith("\n\n"), "the last frame is not closed by a blank line");
-  const frames = text.split("\n\n").filter((frame) => frame !== "" && !frame.startsWith(":"));
+  const isAside = (frame) => frame === "" || frame.startsWith(":") || (ids && /^id: \S+$/.test(frame));
+  const frames = text.split("\n\n").filter((frame) => !isAside(frame));
   return frames.map((frame) => {
     assert.match(frame, /^data: .*$/, "a frame is not one data line");
     return JSON.parse(frame.slice("data: ".length));
   });
 }
 
-/** Checks a whole stream against the run that asked for it. */
+/** Checks a whole stream against the run that it is of, `{threadId, runId}`. */
 export function checkStream(events, sent, client) {
   const [first] = events;
   assert.equal(first?.type, "RUN_STARTED", "the first event");

@@ -17,6 +17,9 @@ export const tools = {
   create: (path, text) => ["create", { path, file_text: text }],
 };
 
+/** Where it keeps its sessions, from its home on. */
+export const sessions = [".copilot/session-state"];
+
 /** What one can type to it so that it asks no more. */
 export const unlocks = ["/allow-all on"];
 
