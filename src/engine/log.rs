@@ -263,6 +263,11 @@ impl Log {
         self.cursor_at(0, peer)
     }
 
+    /// How many bytes it keeps.
+    pub(super) fn bytes(&self) -> usize {
+        self.window.lock().bytes
+    }
+
     /// A reader from the first frame on, if that is still here.
     pub(super) fn whole(self: &Arc<Self>, peer: Peer) -> Option<Cursor> {
         let cursor = self.cursor(peer);

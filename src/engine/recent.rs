@@ -9,6 +9,9 @@ use tokio::time::Instant;
 use super::log::Log;
 use crate::{protocol::RunId, store::Key};
 
+/// The longest log that is kept, in bytes. Of a longer one whoever comes back is told the messages, which are less.
+const LONGEST: usize = 1024 * 1024;
+
 /// How many logs are kept.
 const MAX: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 
@@ -37,7 +40,7 @@ impl Recent {
     /// Keeps a log, and drops those whose time is over.
     pub(super) fn put(&self, key: &Key, run: RunId, log: Arc<Log>) {
         self.sweep();
-        if !self.time.is_zero() {
+        if !self.time.is_zero() && log.bytes() <= LONGEST {
             let until = Instant::now() + self.time;
             self.logs.lock().put(key.clone(), Ended { run, log, until });
         }
