@@ -190,7 +190,11 @@ impl Slots {
             }
             if busy == Busy::Replace {
                 taken.live.stop.cancel();
-                for waiter in taken.line.drain(..) {
+                // What is to be forgotten stays so: it keeps its place.
+                let (runs, others): (VecDeque<_>, VecDeque<_>) =
+                    (taken.line.drain(..)).partition(|waiter| waiter.live.is_run());
+                taken.line = others;
+                for waiter in runs {
                     waiter.refuse(StartError::Stopped);
                 }
             }

@@ -120,6 +120,20 @@ async fn a_run_that_replaces_stops_the_live_one_and_those_that_wait() {
 }
 
 #[tokio::test]
+async fn what_is_to_be_forgotten_keeps_its_place_in_the_line() {
+    let slots = Slots::new(2, 3);
+    let first = mine(claim(&slots, "t", &live("r1"), Busy::Reject));
+    let log = || Log::new("log".into(), 1 << 10, Budget::new(1 << 10));
+    let forgetting = waiting(claim(&slots, "t", &Live::forgetting(log()), Busy::Replace));
+    let again = waiting(claim(&slots, "t", &Live::forgetting(log()), Busy::Replace));
+    let second = waiting(claim(&slots, "t", &live("r2"), Busy::Replace));
+    drop(first);
+    drop(forgetting.wait().await.unwrap());
+    drop(again.wait().await.unwrap());
+    assert_eq!(second.wait().await.unwrap().live().run.as_str(), "r2");
+}
+
+#[tokio::test]
 async fn report_r54_a_run_waits_for_one_that_is_being_stopped_whatever_the_policy() {
     let slots = Slots::new(2, 2);
     let first = mine(claim(&slots, "t", &live("r1"), Busy::Reject));
