@@ -160,7 +160,7 @@ pub(super) fn read(
 
 /// The place of the message that asks for something, and what it asks. Instructions, thoughts and activities
 /// may stand behind what a person said.
-fn prompt(shown: &[Message]) -> Option<(usize, &Content)> {
+pub(super) fn prompt(shown: &[Message]) -> Option<(usize, &Content)> {
     let last = shown.iter().rposition(is_said)?;
     match &shown[last].body {
         MessageBody::User { content, .. } if !content.is_blank() => Some((last, content)),

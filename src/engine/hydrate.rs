@@ -12,12 +12,12 @@ use super::{
     ending::Ending,
     ends::RunIds,
     live::Stage,
-    opening::whole,
+    opening::{last_prompt, whole},
     restate::{self, Visit},
     start::Order,
 };
 use crate::{
-    protocol::{Message, MessageBody, Peer, RunAgentInput, RunId},
+    protocol::{Peer, RunAgentInput, RunId},
     state::Document,
     store::{Key, Outcome, Run, Thread},
 };
@@ -116,7 +116,8 @@ impl Runtime {
             key, input, peer, ..
         } = order;
         let is_anothers = || self.0.slots.is_anothers(key, &input.run_id);
-        if !is_anothers() {
+        // Most often it is a new one, for which no transcript needs to be read.
+        if !is_anothers() || self.0.store.run(key, &input.run_id).await.is_none() {
             return None;
         }
         let (thread, run) = self.0.store.look(key, Some(&input.run_id)).await;
@@ -206,10 +207,8 @@ fn place(thread: &Thread) -> String {
 
 /// Whether what a request says last is in a thread as it says it.
 fn is_known(thread: &Thread, input: &RunAgentInput) -> bool {
-    let said = |message: &&Message| matches!(message.body, MessageBody::User { .. });
-    let asked = input.messages.iter().rev().find(said);
     let lines = &thread.transcript.lines;
-    asked.is_some_and(|asked| {
+    last_prompt(&input.messages).is_some_and(|asked| {
         let mut known = lines.iter().map(|line| &line.message);
         known.any(|known| known.id == asked.id && known.body == asked.body)
     })

@@ -74,7 +74,7 @@ pub(super) struct Live {
     /// Cancelled when somebody asks for the turn to stop.
     pub(super) stop: CancellationToken,
     is_stopping: AtomicBool,
-    is_run: AtomicBool,
+    is_run: bool,
     visitors: mpsc::Sender<Call>,
 }
 
@@ -93,6 +93,16 @@ impl Live {
         log: Arc<Log>,
         linger: Linger,
     ) -> (Arc<Self>, mpsc::Receiver<Call>) {
+        let (live, door) = Self::holding(run, log, linger, true);
+        (Arc::new(live), door)
+    }
+
+    fn holding(
+        run: RunId,
+        log: Arc<Log>,
+        linger: Linger,
+        is_run: bool,
+    ) -> (Self, mpsc::Receiver<Call>) {
         let (visitors, door) = mpsc::channel(VISITORS);
         let live = Self {
             run,
@@ -102,24 +112,23 @@ impl Live {
             linger,
             stop: CancellationToken::new(),
             is_stopping: AtomicBool::new(false),
-            is_run: AtomicBool::new(true),
+            is_run,
             visitors,
         };
-        (Arc::new(live), door)
+        (live, door)
     }
 
     /// What holds a thread while it is forgotten. It is no run: whoever asks for one waits until it is over.
     pub(super) fn forgetting(log: Arc<Log>) -> Arc<Self> {
         let run = RunId::new("-").expect("a dash is legal");
-        let (live, _door) = Self::new(run, log, Linger::Forever);
-        live.is_run.store(false, Ordering::Relaxed);
+        let (live, _door) = Self::holding(run, log, Linger::Forever, false);
         live.stops();
-        live
+        Arc::new(live)
     }
 
     /// Whether it is a run.
     pub(super) fn is_run(&self) -> bool {
-        self.is_run.load(Ordering::Relaxed)
+        self.is_run
     }
 
     /// How far it is.

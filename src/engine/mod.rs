@@ -22,8 +22,8 @@
 //! 5. A change of the state document is noted before its delta is written.
 //! 6. No decision is taken while waiting: `plan`, `history` and `ending` decide, `start` and `turn` wait.
 //! 7. Every turn is counted by a tracker and ends with the runtime.
-//! 8. A run is noted in the store before its core hears of it, and its end before its thread is free: the same
-//!    run never reaches a core twice, whatever happens to the daemon.
+//! 8. A run is noted in the store before its core hears of it, and its end before its thread is free: for
+//!    as long as the store remembers it, the same run never reaches a core twice, also if the daemon is killed.
 //! 9. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
 
 mod bounds;

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     deps::{Agent, Session, SessionRef, TurnRequest},
-    protocol::{Message, MessageBody, MessageId, RunAgentInput, ThreadId},
+    protocol::{Message, RunAgentInput, ThreadId},
     state::Document,
     store::{Begin, Cut, Key, Remembers, Thread, Transcript},
 };
@@ -101,10 +101,8 @@ pub(super) fn whole(transcript: &Transcript) -> Option<Vec<Message>> {
 }
 
 /// The last thing that a person said.
-fn last_prompt(messages: &[Message]) -> Option<MessageId> {
-    let is_said = |message: &&Message| matches!(message.body, MessageBody::User { .. });
-    let said = messages.iter().rev().find(is_said);
-    said.map(|message| message.id.clone())
+pub(super) fn last_prompt(messages: &[Message]) -> Option<&Message> {
+    messages.iter().rfind(|message| message.is_users())
 }
 
 impl Runtime {
@@ -153,7 +151,7 @@ impl Runtime {
             document.set_session(session.as_str());
         }
         if let Some(said) = last_prompt(&input.messages) {
-            document.set_last_prompt(said);
+            document.set_last_prompt(said.id.clone());
         }
         let live = Arc::clone(slot.live());
         let cursor = live.log.cursor(peer);

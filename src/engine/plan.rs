@@ -1,7 +1,7 @@
 //! What a request asks for. Decides, changes nothing.
 
-use super::StartError;
-use crate::protocol::{Content, MessageBody, RunAgentInput};
+use super::{StartError, history};
+use crate::protocol::{Content, RunAgentInput};
 
 /// The one tool that `CopilotKit` declares when it wants suggestions for the next prompt.
 const SUGGEST_TOOL: &str = "copilotkitSuggest";
@@ -34,20 +34,8 @@ impl Plan {
         if input.messages.is_empty() && input.resume.is_empty() {
             return Ok(Self::Hydrate);
         }
-        let prompt = input
-            .messages
-            .iter()
-            .rev()
-            .find_map(|message| match &message.body {
-                MessageBody::User { content, .. } => Some(Some(content)),
-                MessageBody::Assistant { .. } | MessageBody::Tool { .. } => Some(None),
-                // Instructions, thoughts and activities may stand behind what a person said.
-                _ => None,
-            });
-        match prompt.flatten() {
-            Some(content) if !content.is_blank() => Ok(Self::Run),
-            _ => Err(StartError::NothingToDo),
-        }
+        let prompt = history::prompt(&input.messages);
+        prompt.map(|_| Self::Run).ok_or(StartError::NothingToDo)
     }
 }
 

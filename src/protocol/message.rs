@@ -25,6 +25,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether a person said it.
+    pub fn is_users(&self) -> bool {
+        matches!(self.body, MessageBody::User { .. })
+    }
+
     /// A message of which nothing more is known.
     pub fn new(id: MessageId, body: MessageBody) -> Self {
         Self {

@@ -141,6 +141,12 @@ impl Store {
         self.0.call(move |db| db.knows(&key)).await
     }
 
+    /// What is kept of a run.
+    pub async fn run(&self, key: &Key, run: &RunId) -> Option<Run> {
+        let (key, run) = (key.clone(), run.clone());
+        self.0.call(move |db| db.run(&key, &run)).await
+    }
+
     /// What is kept of a thread, and of one of its runs.
     pub async fn look(&self, key: &Key, run: Option<&RunId>) -> (Option<Thread>, Option<Run>) {
         let (key, run) = (key.clone(), run.cloned());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Message, MessageBody, MessageId, RunId, ThreadId};
+use crate::protocol::{Message, MessageId, RunId, ThreadId};
 
 /// What a thread is known by. Of another principal's thread nobody can tell that it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -38,8 +38,8 @@ impl Thread {
     /// What a person said, the last of it first.
     pub fn prompts(&self) -> impl Iterator<Item = &MessageId> {
         let messages = self.transcript.lines.iter().map(|line| &line.message);
-        let said = |message: &&Message| matches!(message.body, MessageBody::User { .. });
-        messages.rev().filter(said).map(|message| &message.id)
+        let said = messages.rev().filter(|message| message.is_users());
+        said.map(|message| &message.id)
     }
 }
 

@@ -17,6 +17,10 @@ impl Tiers {
         self.read(key, |db| tables::knows(db, key))
     }
 
+    pub(super) fn run(&mut self, key: &Key, run: &RunId) -> Option<Run> {
+        self.read(key, |db| tables::run(db, key, run))
+    }
+
     pub(super) fn look(&mut self, key: &Key, run: Option<&RunId>) -> (Option<Found>, Option<Run>) {
         self.read(key, |db| tables::look(db, key, run))
     }

@@ -14,6 +14,6 @@ pub(super) use self::{
     runs::end,
     sweep::{forget_transcripts, give_back, sweep},
     threads::{
-        Found, add, begin, bind, count_from, draft, entitle, forget, knows, look, lose, refill,
+        Found, add, begin, bind, count_from, draft, entitle, forget, knows, look, lose, refill, run,
     },
 };

@@ -83,6 +83,14 @@ pub(in crate::store) fn knows(db: &Connection, key: &Key) -> Result<bool> {
     Ok(id(db, key)?.is_some())
 }
 
+/// What is kept of a run.
+pub(in crate::store) fn run(db: &Connection, key: &Key, run: &RunId) -> Result<Option<Run>> {
+    match id(db, key)? {
+        Some(id) => runs::get(db, id, run),
+        None => Ok(None),
+    }
+}
+
 /// What is kept of a thread, and of one of its runs.
 pub(in crate::store) fn look(
     db: &Connection,
