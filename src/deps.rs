@@ -6,6 +6,7 @@
 
 mod failure;
 mod io;
+mod prompt;
 
 use std::{fmt, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
@@ -14,6 +15,10 @@ use futures_util::future::ready;
 pub use self::{
     failure::{Code, TurnError},
     io::{Gone, Signal, TurnIo},
+    prompt::{
+        ASK_USER, Ask, Denial, Form, OptionKind, Permission, PermissionOption, PermissionRequest,
+        Question, Reply, ToolAnswer, ToolCall, Unanswered,
+    },
 };
 /// What a core's turn is, see [`Deps::turn`].
 pub use futures_util::future::BoxFuture;

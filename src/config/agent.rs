@@ -169,6 +169,7 @@ pub(super) fn policy(agent: &raw::Agent, defaults: &Defaults) -> Policy {
         silence_timeout,
         stop_grace,
         explain_errors: agent.explain_errors.unwrap_or(defaults.explain_errors),
+        ..Policy::default()
     }
 }
 

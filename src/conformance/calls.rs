@@ -28,7 +28,11 @@ impl Calls {
             Signal::Bind(session) | Signal::Rebind(session) if session.as_str().is_empty() => {
                 return Err("it bound the thread to a session without a name".into());
             }
-            Signal::Bind(_) | Signal::Rebind(_) | Signal::Title(_) | Signal::Recall(_) => {
+            Signal::Bind(_)
+            | Signal::Rebind(_)
+            | Signal::Title(_)
+            | Signal::Recall(_)
+            | Signal::Ask(_) => {
                 return Ok(());
             }
         };

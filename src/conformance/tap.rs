@@ -136,7 +136,7 @@ impl Turn {
     ) -> Result<StopReason, TurnError> {
         let stop = CancellationToken::new();
         // Room for one, so that a core that cannot wait is noticed.
-        let (inner, inbox) = TurnIo::channel(1, stop.clone());
+        let (inner, inbox) = io.between(1, stop.clone());
         let mut watched = Watched {
             turn: self,
             inbox: Some(inbox),
@@ -169,13 +169,7 @@ impl Turn {
     async fn pass_on(&self, signal: Signal, io: &TurnIo) {
         self.notes.send_modify(|notes| notes.take(&signal));
         // The engine may not listen any more: that is its business.
-        let _ = match signal {
-            Signal::Event(event) => io.emit(event).await,
-            Signal::Bind(session) => io.bind(session).await,
-            Signal::Rebind(session) => io.rebind(session).await,
-            Signal::Title(title) => io.entitle(title).await,
-            Signal::Recall(past) => io.recall(past).await,
-        };
+        let _ = io.send(signal).await;
     }
 
     fn ended(&self, end: End) {
@@ -272,7 +266,7 @@ impl Notes {
             Signal::Event(CoreEvent::Text(text)) if self.text.len() < KEPT => {
                 self.text.push_str(text);
             }
-            Signal::Event(_) | Signal::Title(_) | Signal::Recall(_) => {}
+            Signal::Event(_) | Signal::Title(_) | Signal::Recall(_) | Signal::Ask(_) => {}
         }
     }
 }

@@ -43,6 +43,7 @@ mod recall;
 mod recent;
 mod recorder;
 mod restate;
+mod rules;
 mod runtime;
 mod slots;
 mod start;
@@ -54,8 +55,11 @@ mod turn;
 mod wishes;
 mod writer;
 
-pub use options::{BadNamespace, Busy, Limits, Linger, Namespace, Options, Policy};
+pub use options::{
+    Approval, BadNamespace, Busy, Limits, Linger, Namespace, Options, Policy, Prompts, Reason,
+};
 pub use reader::Reader;
+pub use rules::{BadRule, Decision, Matcher, Rule};
 pub use runtime::Runtime;
 pub use slots::StartError;
 pub use threads::{UnknownThread, View, Watch};

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use super::Rule;
 use crate::deps::AgentName;
 
 /// All settings of the engine.
@@ -39,6 +40,12 @@ pub struct Policy {
     pub explain_errors: bool,
     /// What becomes of a run that is asked for while another is live on the thread.
     pub busy: Busy,
+    /// Whether the agent may call the tools of the page.
+    pub frontend_tools: bool,
+    /// How long a tool of the page may take.
+    pub client_tool_timeout: Duration,
+    /// What becomes of it when the agent wants something of a person.
+    pub prompts: Prompts,
 }
 
 impl Default for Policy {
@@ -50,6 +57,9 @@ impl Default for Policy {
             stop_grace: Duration::from_secs(10),
             explain_errors: false,
             busy: Busy::Reject,
+            frontend_tools: true,
+            client_tool_timeout: Duration::from_mins(10),
+            prompts: Prompts::default(),
         }
     }
 }
@@ -73,6 +83,58 @@ pub enum Busy {
     Queue,
     /// The other one is stopped.
     Replace,
+}
+
+/// What becomes of it when an agent wants something of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompts {
+    /// What is decided before anybody is asked for permission. The first rule that fits holds.
+    pub permissions: Vec<Rule>,
+    /// What becomes of a request for permission that no rule decides.
+    pub approval: Approval,
+    /// Whether people are asked what an agent wants to know of them.
+    pub questions: bool,
+    /// How long a person may take to answer.
+    pub timeout: Duration,
+    /// Whether clients are told until when a person may answer. Some lock their page for good after that.
+    pub tell_expiry: bool,
+    /// Why a run says that it stops for permission.
+    pub reason: Reason,
+}
+
+impl Default for Prompts {
+    fn default() -> Self {
+        Self {
+            permissions: Vec::new(),
+            approval: Approval::Asked,
+            questions: true,
+            timeout: Duration::from_mins(30),
+            tell_expiry: false,
+            reason: Reason::Namespaced,
+        }
+    }
+}
+
+/// What becomes of a request for permission that no rule decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Approval {
+    /// People are asked.
+    #[default]
+    Asked,
+    /// It is granted, and nobody is asked.
+    Granted,
+    /// It is denied, and nobody is asked.
+    Denied,
+}
+
+/// Why a run says that it stops for permission.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reason {
+    /// A reason of ours, such as `pando:permission`.
+    #[default]
+    Namespaced,
+    /// `tool_call` (AG-UI 1.0). `CopilotKit` then shows the answer in the place of the tool's result.
+    ToolCall,
 }
 
 /// What bounds the whole.

@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::{FutureExt as _, future::OptionFuture};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, Sleep, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,8 @@ impl Turn {
         info!(principal = &*slot.key().principal, "run started");
         let began = Instant::now();
         let stop = CancellationToken::new();
-        let (io, inbox) = TurnIo::channel(CAPACITY, stop.clone());
+        let (_tools, tools) = watch::channel(request.input.tools.as_slice().into());
+        let (io, inbox) = TurnIo::with_tools(CAPACITY, stop.clone(), tools);
         let deps = Arc::clone(&runtime.0.deps);
         let core = AssertUnwindSafe(async move { deps.turn(request, io).await }).catch_unwind();
         let live = Arc::clone(slot.live());
@@ -218,6 +219,8 @@ impl Shell {
                     self.store().entitle(self.slot.key(), &title).await;
                 }
                 Signal::Recall(past) => self.recall(past).await,
+                // Nobody can be asked yet.
+                Signal::Ask(ask) => drop(ask),
             }
         }
         self.writer.flush();
