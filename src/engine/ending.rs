@@ -90,6 +90,7 @@ impl Ending {
                     stop_reason: reasons.into_iter().find(|reason| Some(*reason) == noted),
                 }
             }
+            Outcome::Interrupted => Self::Done { stop_reason: None },
             Outcome::Cancelled => Self::Cancelled,
             Outcome::Running => Self::failed(Code::RunLost, "the daemon ended before this run did"),
             Outcome::Failed { code, message } => {

@@ -101,8 +101,9 @@ impl Runtime {
 
     /// A thread on which nothing runs, with a word on its last run if that did not end well.
     fn at_rest(&self, key: &Key, ids: &RunIds, thread: &Thread, peer: Peer) -> Vec<Bytes> {
-        let is_told = |run: &&Run| !matches!(run.outcome, Outcome::Success { .. });
-        let last = thread.last_run.iter().filter(is_told);
+        let is_well =
+            |run: &Run| matches!(run.outcome, Outcome::Success { .. } | Outcome::Interrupted);
+        let last = thread.last_run.iter().filter(|run| !is_well(run));
         let notices = last.map(|run| ("last_run".to_owned(), told(run))).collect();
         // A failure is told as it was, but does not make showing it fail.
         let ending = Ending::Done { stop_reason: None };

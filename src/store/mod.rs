@@ -1,4 +1,5 @@
-//! What outlives a run: which session a thread is bound to, its runs and how they ended, its transcript.
+//! What outlives a run: which session a thread is bound to, its runs and how they ended, what they asked for, its
+//! transcript.
 //!
 //! `SQLite`, in memory, or in a file behind a thread of its own (`worker`). Whoever asks for something of a file waits
 //! until that thread has done it, which may take as long as the disk does; no other task is held up by that. Nothing
@@ -36,7 +37,8 @@ pub use error::Error;
 pub use open::is_exposed;
 pub use probe::{Probe, probe};
 pub use record::{
-    Begin, Cut, Key, Line, Outcome, Page, Place, Remembers, Run, Summary, Thread, Transcript,
+    Begin, Cut, Fate, Key, Line, Outcome, Page, Place, Prompt, Remembers, Run, Summary, Thread,
+    Transcript,
 };
 
 use self::{tables::Found, tiers::Tiers, worker::Worker, written::Written};
@@ -204,6 +206,36 @@ impl Store {
     pub async fn end(&self, key: &Key, run: &RunId, outcome: Outcome) {
         let (key, run) = (key.clone(), run.clone());
         self.0.call(move |db| db.end(&key, &run, &outcome)).await;
+    }
+
+    /// Notes how a run ended whose turn waits for answers, what it asks for, and what was said so far: all of it or
+    /// nothing. Prompts that are not known yet are open; `said` is kept as [`Store::draft`] keeps it. Of the prompts
+    /// of a thread the last thousand are remembered.
+    pub async fn park(
+        &self,
+        key: &Key,
+        run: &RunId,
+        outcome: Outcome,
+        prompts: Vec<String>,
+        said: Vec<Message>,
+    ) {
+        let (key, run, lines) = (key.clone(), run.clone(), written(said));
+        let park = move |db: &mut Tiers| db.park(&key, &run, &outcome, &prompts, &lines);
+        self.0.call(park).await;
+    }
+
+    /// Notes which prompts a run has settled, each with the digest of its answer, or none if nobody answered. The first one
+    /// to settle a prompt stays; what is not known is left out.
+    pub async fn settle(&self, key: &Key, run: &RunId, settled: Vec<(String, Option<String>)>) {
+        let (key, run) = (key.clone(), run.clone());
+        self.0.call(move |db| db.settle(&key, &run, &settled)).await;
+    }
+
+    /// What became of these prompts, in that order; one that is not known is left out. It is looked for once for
+    /// each of them, so whoever asks bounds how many there are.
+    pub async fn prompts(&self, key: &Key, ids: Vec<String>) -> Vec<Prompt> {
+        let key = key.clone();
+        self.0.call(move |db| db.prompts(&key, &ids)).await
     }
 
     /// Lists the threads of a principal and an agent, at most `limit` from `from` on.

@@ -93,6 +93,8 @@ pub enum Outcome {
         /// Why, in ACP's words; none if the agent was done.
         stop_reason: Option<String>,
     },
+    /// It stopped to ask a person; a later run brings the answer.
+    Interrupted,
     /// It was stopped on purpose.
     Cancelled,
     /// It failed.
@@ -110,6 +112,7 @@ impl Outcome {
         match self {
             Self::Running => "running",
             Self::Success { .. } => "success",
+            Self::Interrupted => "interrupt",
             Self::Cancelled => "cancelled",
             Self::Failed { .. } => "failed",
         }
@@ -122,6 +125,34 @@ impl Outcome {
             ended => ended.as_str(),
         }
     }
+}
+
+/// Something that a run asked for, of the page or of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// What an answer names it by.
+    pub id: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of something that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing yet; or, of a turn that is not live, nothing ever: the daemon ended before it.
+    Open,
+    /// It was answered.
+    Answered {
+        /// The run that brought the answer.
+        run: RunId,
+        /// The digest of the answer, by which the same one is known again.
+        digest: String,
+    },
+    /// Its time was over, or it was called off; nobody answered.
+    Closed {
+        /// The run that noted it.
+        run: RunId,
+    },
 }
 
 /// What is written when a run begins. `L` is how its lines are written.

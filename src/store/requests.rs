@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::HashSet};
 use rusqlite::Connection;
 
 use super::{
-    Begin, Key, Outcome, Page, Place, Run, tables,
+    Begin, Key, Outcome, Page, Place, Prompt, Run, tables,
     tables::Found,
     tiers::{Tiers, at_once, or_default},
     written::Written,
@@ -60,6 +60,30 @@ impl Tiers {
     pub(super) fn end(&mut self, key: &Key, run: &RunId, outcome: &Outcome) {
         let now = self.env.now_ms();
         self.write(key, |db| tables::end(db, key, run, outcome, now));
+    }
+
+    pub(super) fn park(
+        &mut self,
+        key: &Key,
+        run: &RunId,
+        outcome: &Outcome,
+        prompts: &[String],
+        lines: &[Written],
+    ) {
+        let (most, now) = (self.options.transcript_bytes, self.env.now_ms());
+        self.write(key, |db| {
+            tables::end(db, key, run, outcome, now)?;
+            tables::ask(db, key, prompts)?;
+            tables::draft(db, key, lines, most)
+        });
+    }
+
+    pub(super) fn settle(&mut self, key: &Key, run: &RunId, settled: &[(String, Option<String>)]) {
+        self.write(key, |db| tables::settle(db, key, run, settled));
+    }
+
+    pub(super) fn prompts(&mut self, key: &Key, ids: &[String]) -> Vec<Prompt> {
+        self.read(key, |db| tables::prompts(db, key, ids))
     }
 
     pub(super) fn list(

@@ -3,10 +3,13 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// The number of the last step.
-pub(super) const NEWEST: u32 = 1;
+pub(super) const NEWEST: u32 = 2;
 
 /// The steps, the first one first. A step that was released is never changed.
-const MIGRATIONS: [&str; NEWEST as usize] = [include_str!("../../migrations/0001_threads.sql")];
+const MIGRATIONS: [&str; NEWEST as usize] = [
+    include_str!("../../migrations/0001_threads.sql"),
+    include_str!("../../migrations/0002_prompts.sql"),
+];
 
 /// Says in a database's header whose it is (`PRAGMA application_id`): "AGUI".
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"AGUI");

@@ -3,17 +3,18 @@
 use rusqlite::{Connection, Result, params};
 
 use super::{
-    runs,
+    prompts, runs,
     threads::{self, Found},
     transcript,
 };
-use crate::store::{Key, Run, Thread};
+use crate::store::{Key, Prompt, Run, Thread};
 
 /// What could be read of a thread.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Copy {
     found: Option<Found>,
     runs: Vec<Run>,
+    prompts: Vec<Prompt>,
     /// Whether all of it could be read; also that there is no such thread is then certain.
     pub(in crate::store) is_whole: bool,
 }
@@ -38,7 +39,9 @@ pub(in crate::store) fn read(db: &Connection, key: &Key) -> Copy {
     let Some(found) = &mut copy.found else {
         return copy;
     };
-    copy.is_whole = runs::all(db, found.id, &mut copy.runs).is_ok();
+    let has_runs = runs::all(db, found.id, &mut copy.runs).is_ok();
+    let has_prompts = prompts::all(db, found.id, &mut copy.prompts).is_ok();
+    copy.is_whole = has_runs && has_prompts;
     if let Ok(lines) = transcript::lines(db, found.id) {
         found.lines = lines;
     } else {
@@ -121,6 +124,7 @@ fn fill(db: &Connection, id: i64, copy: &Copy, most: usize) -> Result<()> {
     for run in &copy.runs {
         runs::put(db, id, run)?;
     }
+    prompts::put(db, id, copy.prompts.iter().cloned())?;
     let lines = copy.found.as_ref().map_or(&[][..], |found| &found.lines);
     transcript::put(db, id, lines, most)
 }

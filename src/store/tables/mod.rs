@@ -3,6 +3,7 @@
 
 mod copy;
 mod listing;
+mod prompts;
 mod runs;
 mod sweep;
 mod threads;
@@ -11,6 +12,7 @@ mod transcript;
 pub(super) use self::{
     copy::{merge, read, replace},
     listing::newest,
+    prompts::{ask, prompts, settle},
     runs::end,
     sweep::{forget_transcripts, give_back, sweep},
     threads::{

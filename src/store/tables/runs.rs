@@ -130,7 +130,7 @@ struct Details<'a> {
 impl<'a> Details<'a> {
     fn of(outcome: &'a Outcome) -> Self {
         match outcome {
-            Outcome::Running | Outcome::Cancelled => Self::default(),
+            Outcome::Running | Outcome::Interrupted | Outcome::Cancelled => Self::default(),
             Outcome::Success { stop_reason } => Self {
                 stop_reason: stop_reason.as_deref(),
                 ..Self::default()
@@ -154,6 +154,7 @@ fn run_of(row: &Row<'_>) -> Result<Option<Run>> {
         "success" => Outcome::Success {
             stop_reason: row.get(2)?,
         },
+        "interrupt" => Outcome::Interrupted,
         "cancelled" => Outcome::Cancelled,
         "failed" => Outcome::Failed {
             code: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
