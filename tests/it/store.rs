@@ -14,7 +14,7 @@ use std::{
 use agui_serve::{
     env::Env,
     protocol::{Content, Message, MessageBody, MessageId, RunId, ThreadId},
-    store::{Begin, Key, Location, Options, Outcome, Store},
+    store::{Begin, Fate, Key, Location, Options, Outcome, Store},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -94,6 +94,52 @@ async fn r46_a_thread_is_bound_to_its_session_after_a_restart() {
 }
 
 #[tokio::test]
+async fn what_a_run_asked_for_is_known_after_a_restart_and_to_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("threads.db");
+    let ids = || vec!["p1".into(), "p2".into(), "p3".into(), "never asked".into()];
+    let store = open(&path);
+    store
+        .begin(&key("t"), says("r1", message("m1", "do it")))
+        .await;
+    let (asked, said) = (ids()[..3].to_vec(), vec![message("m2", "may I?")]);
+    store
+        .park(&key("t"), &run("r1"), Outcome::Interrupted, asked, said)
+        .await;
+    let settled = vec![
+        ("p1".into(), Some("digest".into())),
+        ("p2".into(), None),
+        ("never asked".into(), None),
+    ];
+    store.settle(&key("t"), &run("r2"), settled).await;
+    let before = store.look(&key("t"), Some(&run("r1"))).await;
+    store.close().await;
+    let store = open(&path);
+    assert_eq!(store.look(&key("t"), Some(&run("r1"))).await, before);
+    let (thread, parked) = before;
+    assert_eq!(thread.unwrap().transcript.lines.len(), 2);
+    assert_eq!(parked.unwrap().outcome, Outcome::Interrupted);
+    let prompts = store.prompts(&key("t"), ids()).await.into_iter();
+    let fates: Vec<_> = prompts.map(|prompt| (prompt.id, prompt.fate)).collect();
+    let answered = Fate::Answered {
+        run: run("r2"),
+        digest: "digest".into(),
+    };
+    let expected = [
+        ("p1".into(), answered),
+        ("p2".into(), Fate::Closed { run: run("r2") }),
+        ("p3".into(), Fate::Open),
+    ];
+    assert_eq!(fates, expected);
+    let other = Key {
+        principal: "other".into(),
+        ..key("t")
+    };
+    assert_eq!(store.prompts(&other, ids()).await, []);
+    store.close().await;
+}
+
+#[tokio::test]
 async fn r47_without_a_database_the_daemon_serves_and_makes_no_file() {
     let program = Program::new(&["--port", "0"])
         .with_token()
@@ -126,7 +172,7 @@ async fn a_database_that_cannot_be_used_is_exit_code_78_with_a_line_that_says_wh
     for (bytes, says) in [
         (
             newer,
-            "its shape is number 9, and this program knows no later one than 1; start the newer",
+            "its shape is number 9, and this program knows no later one than 2; start the newer",
         ),
         (
             foreign,

@@ -154,7 +154,13 @@ fn how_a_run_ended_is_told_as_it_was_told() {
     let refused = Outcome::Success {
         stop_reason: Some("refusal".into()),
     };
-    for outcome in [DONE, refused, Outcome::Cancelled, failed] {
+    for outcome in [
+        DONE,
+        refused,
+        Outcome::Interrupted,
+        Outcome::Cancelled,
+        failed,
+    ] {
         store.begin_at(NOON, "t", says("r", &[]));
         store.end(&key("t"), &run("r"), &outcome);
         let (_, asked) = store.look(&key("t"), Some(&run("r")));
@@ -175,6 +181,72 @@ fn the_newest_thousand_runs_are_remembered_and_those_that_have_not_ended() {
     let mut is_known = |id: &str| store.look(&key("t"), Some(&run(id))).1.is_some();
     assert!(is_known("open") && is_known("r1004") && is_known("r5"));
     assert!(!is_known("r4") && !is_known("r0"));
+}
+
+#[test]
+fn what_a_run_asks_for_is_settled_once_and_by_the_first_one() {
+    let mut store = in_memory();
+    store.begin_at(NOON, "t", says("r1", &[]));
+    store.asks("t", "r1", &["p1", "p2", "p3"]);
+    assert_eq!(store.fates("t", &["p2", "p1"]), [open("p2"), open("p1")]);
+    store.settles("t", "r2", "p1", Some("yes"));
+    store.settles("t", "r2", "p2", None);
+    for late in [Some("no"), Some("yes"), None] {
+        store.settles("t", "r3", "p1", late);
+        store.settles("t", "r3", "p2", late);
+        store.settles("t", "r3", "never asked", late);
+    }
+    // What is asked again stays what it is.
+    store.begin_at(NOON, "t", says("r3", &[]));
+    store.asks("t", "r3", &["p2", "p1", "p3", "p4"]);
+    assert_eq!(
+        store.fates("t", &["p1", "p2", "p3", "never asked", "p4"]),
+        [
+            answered("p1", "r2", "yes"),
+            closed("p2", "r2"),
+            open("p3"),
+            open("p4")
+        ]
+    );
+    let last = store.sees("t").unwrap().last_run.unwrap();
+    assert_eq!(last, ended("r3", Outcome::Interrupted, NOON));
+    // Another thread asks for its own.
+    store.begin_at(NOON, "u", says("r1", &[]));
+    assert_eq!(store.fates("u", &["p1"]), []);
+    store.asks("u", "r1", &["p1"]);
+    assert_eq!(store.fates("u", &["p1"]), [open("p1")]);
+}
+
+#[test]
+fn the_newest_thousand_prompts_of_a_thread_are_remembered() {
+    let mut store = in_memory();
+    for name in ["t", "u"] {
+        store.begin_at(NOON, name, says("r", &[]));
+        store.asks(name, "r", &["first"]);
+    }
+    for number in 0..1003 {
+        store.asks("t", "r", &[&format!("p{number}")]);
+    }
+    assert_eq!(
+        store.fates("t", &["first", "p2", "p3", "p1002"]),
+        [open("p3"), open("p1002")]
+    );
+    assert_eq!(store.fates("u", &["first"]), [open("first")]);
+}
+
+#[test]
+fn what_was_said_before_a_run_stopped_to_ask_is_a_draft_until_more_is_said() {
+    let mut store = in_memory();
+    store.begin_at(NOON, "t", says("r1", &[message("m1", "do it")]));
+    let mut park = |said: &[Message], prompts: &[String]| {
+        let said = written(said.to_vec());
+        store.park(&key("t"), &run("r1"), &DONE, prompts, &said);
+        store.ids("t")
+    };
+    assert_eq!(park(&[message("m2", "may")], &[]), ["m1", "m2"]);
+    assert_eq!(park(&[message("m3", "may I")], &[]), ["m1", "m3"]);
+    store.adds("t", vec![message("m4", "may I?")]);
+    assert_eq!(store.ids("t"), ["m1", "m4"]);
 }
 
 #[test]
@@ -221,6 +293,9 @@ fn what_is_said_of_a_thread_that_is_not_there_changes_nothing() {
     store.adds("t", vec![message("m", "x")]);
     store.refill(&key("t"), &written(vec![message("m", "x")]));
     store.end(&key("t"), &run("r"), &DONE);
+    store.asks("t", "r", &["p"]);
+    store.settles("t", "r", "p", Some("yes"));
+    assert_eq!(store.fates("t", &["p"]), []);
     assert_eq!(store.sees("t"), None);
     assert!(!store.forget(&key("t")));
     assert_eq!(store.list("ann", "coder", None, 9), Page::default());
@@ -277,6 +352,7 @@ fn a_sweep_forgets_the_oldest_beyond_the_bound_and_what_is_too_old_but_nothing_l
     let mut store = in_memory();
     for (now, name) in [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")] {
         store.begin_at(now, name, says("r", &[message("m", "x")]));
+        store.asks(name, "r", &["p"]);
         store.bind(&key(name), &format!("session of {name}"));
     }
     store.options.max_threads = 3;
@@ -291,12 +367,13 @@ fn a_sweep_forgets_the_oldest_beyond_the_bound_and_what_is_too_old_but_nothing_l
     let left: i64 = store
         .memory
         .query_row(
-            "SELECT (SELECT count(*) FROM agui_messages) + (SELECT count(*) FROM agui_runs)",
+            "SELECT (SELECT count(*) FROM agui_messages) + (SELECT count(*) FROM agui_runs)
+                 + (SELECT count(*) FROM agui_prompts)",
             [],
             |row| row.get(0),
         )
         .unwrap();
-    assert_eq!(left, 4, "runs and messages go with their thread");
+    assert_eq!(left, 6, "runs, messages and prompts go with their thread");
 }
 
 #[test]

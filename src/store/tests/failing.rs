@@ -11,16 +11,19 @@ use tempfile::TempDir;
 use tracing::Dispatch;
 
 use super::*;
-use crate::store::{open, tiers::Origin};
+use crate::store::{open::checkpoint, tiers::Origin};
 
-/// A file with two threads in it, each with a session and a message.
+/// All that is asked for here.
+const PROMPTS: [&str; 3] = ["p1", "p2", "p3"];
+
+/// A file with two threads in it, each with a session, a message, and something that it asked for.
 fn with_two() -> (TempDir, Tiers) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = tiers(options(&folder.path().join("threads.db")));
     for name in ["old", "quiet"] {
         store.begin_at(NOON, name, says("r1", &[message("m1", "before")]));
         store.bind(&key(name), "s1");
-        store.end(&key(name), &run("r1"), &DONE);
+        store.asks(name, "r1", &["p1", "p2"]);
     }
     (folder, store)
 }
@@ -32,7 +35,7 @@ fn again(folder: &TempDir) -> Tiers {
 impl Tiers {
     /// Lets the file grow no further than it is, as a disk does that is full.
     fn fill_the_disk(&self) {
-        open::checkpoint(self.file()).unwrap();
+        checkpoint(self.file()).unwrap();
         let pages = "SELECT page_count FROM pragma_page_count";
         let pages: i64 = self.file().query_row(pages, [], |row| row.get(0)).unwrap();
         self.limit(pages);
@@ -85,16 +88,20 @@ fn logged(what: impl FnOnce()) -> String {
 fn r47_a_full_disk_is_said_once_and_loses_nothing() {
     let (folder, mut store) = with_two();
     let big = || vec![message("m2", &long(200_000))];
+    let fates = [answered("p1", "r2", "yes"), open("p2"), open("p3")];
     let log = logged(|| {
         store.fill_the_disk();
         store.adds("old", big());
         store.begin_at(NOON + 1, "new", says("r1", &big()));
         store.bind(&key("new"), "s2");
         store.adds("old", vec![message("m3", "after")]);
+        store.settles("old", "r2", "p1", Some("yes"));
+        store.asks("old", "r2", &["p2", "p3"]);
         // All is to be seen as if nothing were wrong, what was there before too.
         assert_eq!(store.ids("old"), ["m1", "m2", "m3"]);
         assert_eq!(store.ids("new"), ["m2"]);
         assert_eq!(store.ids("quiet"), ["m1"]);
+        assert_eq!(store.fates("old", &PROMPTS), fates);
         let old = store.sees("old").unwrap();
         assert_eq!(old.session.as_deref(), Some("s1"));
         assert_eq!(old.last_run.unwrap().id, run("r1"));
@@ -121,6 +128,8 @@ fn r47_a_full_disk_is_said_once_and_loses_nothing() {
     assert_eq!(store.ids("old"), ["m1", "m2", "m3"]);
     assert_eq!(store.ids("new"), ["m2"]);
     assert_eq!(store.ids("quiet"), ["m1", "m2"]);
+    assert_eq!(store.fates("old", &PROMPTS), fates);
+    assert_eq!(store.fates("quiet", &PROMPTS), [open("p1"), open("p2")]);
     assert_eq!(store.sees("new").unwrap().session.as_deref(), Some("s2"));
     assert!(!store.sees("old").unwrap().transcript.is_partial);
 }
@@ -165,6 +174,7 @@ fn what_is_forgotten_while_the_file_fails_stays_forgotten() {
     assert_eq!(store.sees("old"), None);
     assert_eq!(store.ids("quiet"), ["m9"]);
     assert_eq!(store.sees("quiet").unwrap().session, None);
+    assert_eq!(store.fates("quiet", &["p1"]), []);
 }
 
 #[test]
@@ -206,8 +216,10 @@ fn r47_a_page_that_breaks_at_run_time_takes_no_other_thread_with_it() {
         let said = message("m1", &long(50_000));
         store.begin_at(NOON, &name(number), says("r1", &[said]));
         store.bind(&key(&name(number)), "s");
+        store.asks(&name(number), "r1", &["p1", "p2"]);
+        store.settles(&name(number), "r1", "p1", Some("yes"));
     }
-    open::checkpoint(store.file()).unwrap();
+    checkpoint(store.file()).unwrap();
     store.close();
     // The messages fill the file's end, thread after thread.
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -229,6 +241,8 @@ fn r47_a_page_that_breaks_at_run_time_takes_no_other_thread_with_it() {
         assert_eq!(broken.len(), 1);
         for number in 0..20 {
             store.adds(&name(number), vec![message("m2", "after")]);
+            store.settles(&name(number), "r2", "p2", None);
+            store.asks(&name(number), "r2", &["p1", "p3"]);
         }
     });
     assert_eq!(log.matches("WARN").count(), 1, "{log}");
@@ -245,6 +259,13 @@ fn r47_a_page_that_breaks_at_run_time_takes_no_other_thread_with_it() {
     let new = "SELECT count(*) FROM agui_messages WHERE message = 'm2'";
     let new: i64 = db.query_row(new, [], |row| row.get(0)).unwrap();
     assert_eq!(new, 20);
+    let settled =
+        "SELECT group_concat(concat_ws(' ', prompt, settled_by, answer), ', ' ORDER BY seq)
+                   FROM agui_prompts GROUP BY thread";
+    let mut settled = db.prepare(settled).unwrap();
+    let settled = settled.query_map([], |row| row.get::<_, String>(0));
+    let settled: Vec<_> = settled.unwrap().map(Result::unwrap).collect();
+    assert_eq!(settled, ["p1 r1 yes, p2 r2, p3"; 20]);
 }
 
 #[test]

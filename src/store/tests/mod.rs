@@ -9,8 +9,8 @@ mod worker;
 use std::{path::Path, time::Duration};
 
 use super::{
-    Begin, Key, Line, Location, Options, Outcome, Page, Run, Thread, tables::Found, tiers::Tiers,
-    written,
+    Begin, Fate, Key, Line, Location, Options, Outcome, Page, Prompt, Run, Thread, tables::Found,
+    tiers::Tiers, written,
 };
 use crate::{
     env::Env,
@@ -84,6 +84,23 @@ impl Tiers {
         self.add(&key(thread), &written(messages));
     }
 
+    /// Lets a run of that thread stop to ask for these.
+    fn asks(&mut self, thread: &str, id: &str, prompts: &[&str]) {
+        let prompts: Vec<_> = prompts.iter().map(ToString::to_string).collect();
+        self.park(&key(thread), &run(id), &Outcome::Interrupted, &prompts, &[]);
+    }
+
+    fn settles(&mut self, thread: &str, id: &str, prompt: &str, answer: Option<&str>) {
+        let settled = (prompt.to_owned(), answer.map(ToOwned::to_owned));
+        self.settle(&key(thread), &run(id), &[settled]);
+    }
+
+    /// What became of these, without those that are not known.
+    fn fates(&mut self, thread: &str, prompts: &[&str]) -> Vec<Prompt> {
+        let ids: Vec<_> = prompts.iter().map(ToString::to_string).collect();
+        self.prompts(&key(thread), &ids)
+    }
+
     fn sees(&mut self, thread: &str) -> Option<Thread> {
         self.look(&key(thread), None).0.map(Found::read)
     }
@@ -104,6 +121,29 @@ impl Tiers {
 fn names(page: &Page) -> Vec<&str> {
     let threads = page.threads.iter();
     threads.map(|summary| summary.thread.as_str()).collect()
+}
+
+fn open(id: &str) -> Prompt {
+    let id = id.into();
+    Prompt {
+        id,
+        fate: Fate::Open,
+    }
+}
+
+fn answered(id: &str, by: &str, digest: &str) -> Prompt {
+    let (run, digest) = (run(by), digest.into());
+    Prompt {
+        id: id.into(),
+        fate: Fate::Answered { run, digest },
+    }
+}
+
+fn closed(id: &str, by: &str) -> Prompt {
+    Prompt {
+        id: id.into(),
+        fate: Fate::Closed { run: run(by) },
+    }
 }
 
 /// A text that is so many bytes long.

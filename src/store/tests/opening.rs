@@ -11,8 +11,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::store::{
-    Error, Folder, Probe, Store, is_exposed, open, probe,
-    schema::{self, NEWEST},
+    Error, Folder, Probe, Store, Transcript, is_exposed,
+    open::CHECKED_WHOLLY,
+    probe,
+    schema::{APPLICATION_ID, NEWEST},
 };
 
 fn place() -> (TempDir, PathBuf) {
@@ -181,21 +183,65 @@ fn files_are_made_for_this_user_alone() {
     }
 }
 
+/// The number of a database's shape, and what was said to make its tables.
+fn shape(path: &Path) -> (u32, Vec<String>) {
+    let db = Connection::open(path).unwrap();
+    let number = db.pragma_query_value(None, "user_version", |row| row.get(0));
+    let made = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+    let mut made = db.prepare(made).unwrap();
+    let made = made.query_map([], |row| row.get(0)).unwrap();
+    (number.unwrap(), made.map(Result::unwrap).collect())
+}
+
 #[test]
 fn the_steps_lead_to_the_shape_of_a_new_file_and_are_taken_once() {
     let (_folder, path) = place();
     ours(&path);
-    let shape = |path: &Path| {
-        let db = Connection::open(path).unwrap();
-        let number: u32 = db
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .unwrap();
-        (number, schema::tables(&db).unwrap())
-    };
     let before = shape(&path);
     assert_eq!(before.0, NEWEST);
     ours(&path);
     assert_eq!(shape(&path), before);
+}
+
+#[test]
+fn a_file_of_the_first_shape_keeps_its_threads_and_gets_the_shape_of_a_new_one() {
+    let (folder, path) = place();
+    sql(&path, include_str!("../../../migrations/0001_threads.sql"));
+    let body = serde_json::to_string(&message("m1", "before")).unwrap();
+    let rows = format!(
+        "INSERT INTO agui_threads VALUES
+             (7, 'ann', 'coder', 't', 's1', NULL, 'A title', 0, {bytes}, {NOON}, {NOON});
+         INSERT INTO agui_runs VALUES (3, 7, 'r1', 'success', NULL, NULL, NULL, {NOON}, {NOON});
+         INSERT INTO agui_messages VALUES (5, 7, 'm1', NULL, '{body}', 0);
+         PRAGMA application_id = {APPLICATION_ID};
+         PRAGMA user_version = 1;",
+        bytes = body.len(),
+    );
+    sql(&path, &rows);
+    let old = fs::read(&path).unwrap();
+    assert_eq!(probe(&path, Folder::Expected).unwrap(), Probe::Fine);
+    assert!(fs::read(&path).unwrap() == old, "a look changes nothing");
+    let mut store = tiers(options(&path));
+    let expected = Thread {
+        session: Some("s1".into()),
+        workdir: None,
+        title: Some("A title".into()),
+        created_ms: NOON,
+        updated_ms: NOON,
+        transcript: Transcript {
+            lines: vec![message("m1", "before").into()],
+            is_partial: false,
+        },
+        last_run: Some(ended("r1", DONE, NOON)),
+    };
+    assert_eq!(store.sees("t").unwrap(), expected);
+    assert_eq!(store.fates("t", &["p"]), []);
+    store.asks("t", "r1", &["p"]);
+    store.close();
+    assert_eq!(tiers(options(&path)).fates("t", &["p"]), [open("p")]);
+    let new = folder.path().join("new.db");
+    ours(&new);
+    assert_eq!(shape(&path), shape(&new));
 }
 
 #[test]
@@ -267,7 +313,7 @@ fn a_large_file_is_opened_without_reading_all_of_it() {
         SELECT id, 'big', printf('%.*c', 70000000, 'x') FROM agui_threads WHERE thread = 'big'";
     sql(&path, big);
     let size = fs::metadata(&path).unwrap().len();
-    assert!(size > open::CHECKED_WHOLLY);
+    assert!(size > CHECKED_WHOLLY);
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&[0xff; 4096], size / 2 / 4096 * 4096)
         .unwrap();

@@ -28,6 +28,8 @@ enum Step {
     Add(u8, Vec<(u8, u8)>),
     Refill(u8, Vec<(u8, u8)>),
     End(u8, u8, Ending),
+    Park(u8, u8, Ending, Vec<u8>),
+    Settle(u8, u8, Vec<(u8, Option<u8>)>),
     Forget(u8),
     /// Only these are live.
     Sweep(Vec<u8>),
@@ -40,6 +42,7 @@ enum Step {
 enum Ending {
     Done,
     Refused,
+    Interrupted,
     Cancelled,
     Failed,
 }
@@ -51,6 +54,7 @@ impl From<Ending> for Outcome {
             Ending::Refused => Self::Success {
                 stop_reason: Some("refusal".into()),
             },
+            Ending::Interrupted => Self::Interrupted,
             Ending::Cancelled => Self::Cancelled,
             Ending::Failed => Self::Failed {
                 code: "internal".into(),
@@ -88,19 +92,28 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         cut,
         said,
     });
-    let ending = prop_oneof![
-        Just(Ending::Done),
-        Just(Ending::Refused),
-        Just(Ending::Cancelled),
-        Just(Ending::Failed)
-    ];
+    let ending = || {
+        prop_oneof![
+            Just(Ending::Done),
+            Just(Ending::Refused),
+            Just(Ending::Interrupted),
+            Just(Ending::Cancelled),
+            Just(Ending::Failed)
+        ]
+    };
+    let park = (thread(), 0..5u8, ending(), vec(0..5u8, 0..4));
+    let park = park.prop_map(|(thread, run, end, prompts)| Step::Park(thread, run, end, prompts));
+    let settle = (thread(), 0..5u8, vec((0..5u8, option::of(0..3u8)), 0..3));
+    let settle = settle.prop_map(|(thread, run, settled)| Step::Settle(thread, run, settled));
     let step = prop_oneof![
         6 => begin,
         2 => (thread(), 0..3u8).prop_map(|(thread, id)| Step::Bind(thread, id)),
         1 => (thread(), 0..3u8).prop_map(|(thread, id)| Step::Entitle(thread, id)),
         4 => (thread(), said()).prop_map(|(thread, said)| Step::Add(thread, said)),
         1 => (thread(), said()).prop_map(|(thread, said)| Step::Refill(thread, said)),
-        3 => (thread(), 0..5u8, ending).prop_map(|(thread, id, end)| Step::End(thread, id, end)),
+        3 => (thread(), 0..5u8, ending()).prop_map(|(thread, id, end)| Step::End(thread, id, end)),
+        3 => park,
+        3 => settle,
         1 => thread().prop_map(Step::Forget),
         1 => vec(thread(), 0..2).prop_map(Step::Sweep),
         3 => any::<bool>().prop_map(Step::Fail),
@@ -118,7 +131,14 @@ fn messages(said: &[(u8, u8)]) -> Vec<Message> {
 /// What is known of a thread, in a few words.
 #[derive(Debug, Default)]
 struct Model {
-    threads: BTreeMap<String, (Thread, Vec<Run>)>,
+    threads: BTreeMap<String, Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    thread: Thread,
+    runs: Vec<Run>,
+    prompts: BTreeMap<String, Fate>,
 }
 
 impl Model {
@@ -154,6 +174,17 @@ impl Model {
         }
     }
 
+    fn end(&mut self, thread: &str, id: u8, ending: Ending, now: i64) {
+        if let Some(Kept { thread, runs, .. }) = self.threads.get_mut(thread) {
+            thread.updated_ms = now;
+            let id = format!("r{id}");
+            if let Some(run) = runs.iter_mut().find(|run| run.id.as_str() == id) {
+                run.outcome = ending.into();
+                run.ended_ms = Some(now);
+            }
+        }
+    }
+
     fn step(&mut self, step: &Step, now: i64) {
         let name = |thread: &u8| format!("t{thread}");
         match step {
@@ -167,8 +198,8 @@ impl Model {
             } => {
                 let workdir = workdir.then(|| "/one".to_owned());
                 let entry = self.threads.entry(name(thread));
-                let (thread, runs) = entry.or_insert_with(|| {
-                    let thread = Thread {
+                let Kept { thread, runs, .. } = entry.or_insert_with(|| Kept {
+                    thread: Thread {
                         session: None,
                         workdir: None,
                         title: None,
@@ -176,8 +207,9 @@ impl Model {
                         updated_ms: now,
                         transcript: Transcript::default(),
                         last_run: None,
-                    };
-                    (thread, Vec::new())
+                    },
+                    runs: Vec::new(),
+                    prompts: BTreeMap::new(),
                 });
                 let remembers = cut.as_ref().map(|cut| cut.session);
                 if thread.workdir != workdir || remembers == Some(Remembers::TooMuch) {
@@ -197,34 +229,52 @@ impl Model {
                 runs.push(ended(&format!("r{id}"), Outcome::Running, now));
             }
             Step::Bind(thread, id) => {
-                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                if let Some(Kept { thread, .. }) = self.threads.get_mut(&name(thread)) {
                     thread.session = Some(format!("s{id}"));
                 }
             }
             Step::Entitle(thread, id) => {
-                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                if let Some(Kept { thread, .. }) = self.threads.get_mut(&name(thread)) {
                     thread.title = Some(format!("title {id}"));
                 }
             }
             Step::Add(thread, said) => {
-                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                if let Some(Kept { thread, .. }) = self.threads.get_mut(&name(thread)) {
                     Self::put(thread, said);
                     thread.updated_ms = now;
                 }
             }
             Step::Refill(thread, said) => {
-                if let Some((thread, _)) = self.threads.get_mut(&name(thread)) {
+                if let Some(Kept { thread, .. }) = self.threads.get_mut(&name(thread)) {
                     thread.transcript = Transcript::default();
                     Self::put(thread, said);
                 }
             }
-            Step::End(thread, id, ending) => {
-                if let Some((thread, runs)) = self.threads.get_mut(&name(thread)) {
-                    thread.updated_ms = now;
-                    let id = format!("r{id}");
-                    if let Some(run) = runs.iter_mut().find(|run| run.id.as_str() == id) {
-                        run.outcome = (*ending).into();
-                        run.ended_ms = Some(now);
+            Step::End(thread, id, ending) => self.end(&name(thread), *id, *ending, now),
+            Step::Park(thread, id, ending, asked) => {
+                self.end(&name(thread), *id, *ending, now);
+                if let Some(Kept { prompts, .. }) = self.threads.get_mut(&name(thread)) {
+                    for id in asked {
+                        prompts.entry(format!("p{id}")).or_insert(Fate::Open);
+                    }
+                }
+            }
+            Step::Settle(thread, id, settled) => {
+                let Some(Kept { prompts, .. }) = self.threads.get_mut(&name(thread)) else {
+                    return;
+                };
+                let run = run(&format!("r{id}"));
+                for (id, answer) in settled {
+                    let fate = prompts.get_mut(&format!("p{id}"));
+                    if let Some(fate) = fate.filter(|fate| **fate == Fate::Open) {
+                        let run = run.clone();
+                        *fate = match answer {
+                            Some(id) => Fate::Answered {
+                                run,
+                                digest: format!("d{id}"),
+                            },
+                            None => Fate::Closed { run },
+                        };
                     }
                 }
             }
@@ -236,16 +286,29 @@ impl Model {
     }
 
     fn sees(&self, thread: &str) -> Option<Thread> {
-        let (thread, runs) = self.threads.get(thread)?;
+        let Kept { thread, runs, .. } = self.threads.get(thread)?;
         Some(Thread {
             last_run: runs.last().cloned(),
             ..thread.clone()
         })
     }
 
+    /// What became of these, without those that are not known.
+    fn prompts(&self, thread: &str, ids: &[String]) -> Vec<Prompt> {
+        let kept = self.threads.get(thread);
+        let prompt = |id: &String| {
+            let fate = kept?.prompts.get(id)?.clone();
+            Some(Prompt {
+                id: id.clone(),
+                fate,
+            })
+        };
+        ids.iter().filter_map(prompt).collect()
+    }
+
     fn newest_first(&self) -> Vec<String> {
         let mut names: Vec<_> = self.threads.iter().collect();
-        names.sort_by_key(|(_, (thread, _))| Reverse(thread.updated_ms));
+        names.sort_by_key(|(_, kept)| Reverse(kept.thread.updated_ms));
         names.into_iter().map(|(name, _)| name.clone()).collect()
     }
 }
@@ -277,6 +340,19 @@ impl Tiers {
             Step::End(thread, id, ending) => {
                 self.end(&of(thread), &run(&format!("r{id}")), &(*ending).into());
             }
+            Step::Park(thread, id, ending, asked) => {
+                let asked: Vec<_> = asked.iter().map(|id| format!("p{id}")).collect();
+                let id = run(&format!("r{id}"));
+                self.park(&of(thread), &id, &(*ending).into(), &asked, &[]);
+            }
+            Step::Settle(thread, id, settled) => {
+                let digest = |id: &u8| format!("d{id}");
+                let settled = settled.iter();
+                let settled: Vec<_> = settled
+                    .map(|(id, answer)| (format!("p{id}"), answer.as_ref().map(digest)))
+                    .collect();
+                self.settle(&of(thread), &run(&format!("r{id}")), &settled);
+            }
             Step::Forget(thread) => drop(self.forget(&of(thread))),
             Step::Fail(is_on) => {
                 let file = self.file();
@@ -299,8 +375,8 @@ fn sweep(store: &mut Tiers, model: &mut Model, live: &[u8], is_failing: bool) {
     expected.truncate(too_many);
     let mut gone = BTreeSet::new();
     for (key, session) in store.sweep(&keys) {
-        let (thread, _) = model.threads.remove(key.thread.as_str()).unwrap();
-        assert_eq!(session, thread.session);
+        let kept = model.threads.remove(key.thread.as_str()).unwrap();
+        assert_eq!(session, kept.thread.session);
         assert!(!live.contains(&key.thread.to_string()));
         gone.insert(key.thread.to_string());
     }
@@ -346,9 +422,13 @@ proptest! {
             for number in 0..5 {
                 let id = run(&format!("r{number}"));
                 let (_, known) = store.look(&key("t0"), Some(&id));
-                let runs = model.threads.get("t0").map(|(_, runs)| runs.iter());
+                let runs = model.threads.get("t0").map(|kept| kept.runs.iter());
                 let expected = runs.and_then(|mut runs| runs.find(|run| run.id == id));
                 prop_assert_eq!(known.as_ref(), expected);
+            }
+            let ids = [4, 3, 2, 1, 0].map(|id| format!("p{id}"));
+            for thread in ["t0", "t1"] {
+                prop_assert_eq!(store.prompts(&key(thread), &ids), model.prompts(thread, &ids));
             }
             let (mut listed, mut from) = (Vec::new(), None);
             loop {
