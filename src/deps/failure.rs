@@ -48,6 +48,8 @@ codes! {
     RunLost = "run_lost",
     /// The run waited for another one on its thread, and could not start then.
     NotStarted = "not_started",
+    /// What was asked was lost with the daemon, so an answer to it goes nowhere.
+    InterruptLost = "interrupt_lost",
     /// The client missed events.
     ReaderTooSlow = "reader_too_slow",
     /// The demo was asked to fail.

@@ -2,6 +2,7 @@
 
 use crate::{
     deps::{Code, StopReason, TurnError},
+    protocol::{Interrupt, ToolCallId},
     store::Outcome,
 };
 
@@ -45,10 +46,16 @@ pub(super) enum CoreEnd {
 }
 
 /// What the terminal event says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Ending {
     /// The turn ended by itself; with a reason where it is another than being done.
     Done { stop_reason: Option<&'static str> },
+    /// The run has ended, and its turn waits: for a person if there are interrupts, else for the page.
+    Asking {
+        interrupts: Vec<Interrupt>,
+        /// The calls of the run that have no result; told only where there are no interrupts.
+        pending: Vec<ToolCallId>,
+    },
     /// It was stopped on purpose.
     Cancelled,
     /// It failed.
@@ -90,6 +97,7 @@ impl Ending {
                     stop_reason: reasons.into_iter().find(|reason| Some(*reason) == noted),
                 }
             }
+            // What it has asked is not open any more, or is shown as what is.
             Outcome::Interrupted => Self::Done { stop_reason: None },
             Outcome::Cancelled => Self::Cancelled,
             Outcome::Running => Self::failed(Code::RunLost, "the daemon ended before this run did"),
@@ -106,11 +114,23 @@ impl Ending {
             Self::Done { stop_reason } => Outcome::Success {
                 stop_reason: stop_reason.map(ToOwned::to_owned),
             },
+            Self::Asking { interrupts, .. } if interrupts.is_empty() => {
+                Outcome::Success { stop_reason: None }
+            }
+            Self::Asking { .. } => Outcome::Interrupted,
             Self::Cancelled => Outcome::Cancelled,
             Self::Failed { code, message } => Outcome::Failed {
                 code: code.as_str().into(),
                 message: message.clone(),
             },
+        }
+    }
+
+    /// The ending of a run whose turn waits.
+    pub(super) fn asking(interrupts: Vec<Interrupt>, pending: Vec<ToolCallId>) -> Self {
+        Self::Asking {
+            interrupts,
+            pending,
         }
     }
 
@@ -130,6 +150,8 @@ impl Ending {
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Done { .. } => "success",
+            Self::Asking { interrupts, .. } if interrupts.is_empty() => "pending",
+            Self::Asking { .. } => "interrupt",
             Self::Cancelled => Code::Cancelled.as_str(),
             Self::Failed { code, .. } => code.as_str(),
         }
@@ -138,7 +160,9 @@ impl Ending {
     /// What is said in place of the result of a call that has none when the run ends so.
     pub(super) fn unanswered(&self) -> &'static str {
         match self {
-            Self::Done { .. } => "The agent reported no result for this call.",
+            Self::Done { .. } | Self::Asking { .. } => {
+                "The agent reported no result for this call."
+            }
             Self::Cancelled => "The run was stopped before this call had a result.",
             Self::Failed { .. } => "The run failed before this call had a result.",
         }

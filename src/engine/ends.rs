@@ -67,6 +67,19 @@ pub(super) fn ended(ids: &RunIds, ending: Ending, usage: Vec<TokenUsage>) -> Bod
             },
             usage,
         ),
+        Ending::Asking {
+            interrupts,
+            pending: pending_tool_call_ids,
+        } => {
+            let outcome = if interrupts.is_empty() {
+                Outcome::Success {
+                    pending_tool_call_ids,
+                }
+            } else {
+                Outcome::Interrupt { interrupts }
+            };
+            finished(None, outcome, usage)
+        }
         Ending::Cancelled => finished(None, Outcome::Cancelled, usage),
         Ending::Failed { code, message } => Body::RunError {
             message: bounds::clip(&message, bounds::MESSAGE).into(),

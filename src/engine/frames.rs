@@ -10,7 +10,6 @@ use bytes::{Bytes, BytesMut};
 use tracing::warn;
 
 use super::{
-    bounds,
     log::{Cursor, Entry, Form, Log},
     recorder::Recorder,
 };
@@ -51,7 +50,8 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(log: Arc<Log>, env: Env) -> Self {
+    /// `recorder`: what the turn has said in earlier runs.
+    pub(super) fn new(log: Arc<Log>, env: Env, recorder: Recorder) -> Self {
         Self {
             log,
             env,
@@ -60,7 +60,7 @@ impl Frames {
             now: None,
             deltas: None,
             lost: Vec::new(),
-            recorder: Recorder::new(bounds::RECORD),
+            recorder,
             #[cfg(debug_assertions)]
             grammar: crate::protocol::grammar::Grammar::default(),
         }
@@ -73,6 +73,11 @@ impl Frames {
     /// What was written, as messages.
     pub(super) fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
+    }
+
+    /// Takes out what was written, for the run that goes on with it.
+    pub(super) fn take_recorder(&mut self) -> Recorder {
+        std::mem::replace(&mut self.recorder, Recorder::new(0))
     }
 
     /// Writes an event.
@@ -239,7 +244,7 @@ mod tests {
         };
         let cancelled = Event::at(0, cancelled);
         let log = Log::new("log".into(), 1 << 10, Budget::new(1 << 10));
-        let mut frames = Frames::new(Arc::clone(&log), Env::fixed(0));
+        let mut frames = Frames::new(Arc::clone(&log), Env::fixed(0), Recorder::new(1024));
         log.cursor(Peer::Current);
         assert_eq!(frames.news_of_loss(&cancelled), None);
         log.cursor(Peer::Legacy);

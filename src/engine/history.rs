@@ -199,7 +199,7 @@ fn divergence(
 }
 
 /// Whether it is part of the conversation itself.
-fn is_said(message: &Message) -> bool {
+pub(super) fn is_said(message: &Message) -> bool {
     matches!(
         message.body,
         MessageBody::User { .. } | MessageBody::Assistant { .. } | MessageBody::Tool { .. }

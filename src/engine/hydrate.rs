@@ -9,6 +9,7 @@ use tracing::info;
 
 use super::{
     Reader, Runtime, StartError, UnknownThread, Watch,
+    asked::Asked,
     ending::Ending,
     ends::RunIds,
     live::Stage,
@@ -71,7 +72,7 @@ impl Runtime {
         let (Some(thread), _) = self.0.store.look(key, None).await else {
             return Err(UnknownThread);
         };
-        let place = place(&thread);
+        let place = place(&thread, self.0.slots.asked(key).as_deref());
         if last == Some(&place) {
             return Ok(Watch::Seen);
         }
@@ -94,7 +95,7 @@ impl Runtime {
             {
                 return Some(visit);
             }
-            live.over().await;
+            live.ended().await;
         }
         None
     }
@@ -106,7 +107,9 @@ impl Runtime {
         let last = thread.last_run.iter().filter(|run| !is_well(run));
         let notices = last.map(|run| ("last_run".to_owned(), told(run))).collect();
         // A failure is told as it was, but does not make showing it fail.
-        let ending = Ending::Done { stop_reason: None };
+        let at_rest = Ending::Done { stop_reason: None };
+        let asked = self.0.slots.asked(key);
+        let ending = asked.map_or(at_rest, |asked| asked.shown());
         self.ended(key, ids, thread, notices, &ending, peer)
     }
 
@@ -139,27 +142,27 @@ impl Runtime {
         info!(thread = %input.thread_id, run = %input.run_id, "a run was asked for again: told how it ended");
         // As it was, for one that asks the same; whoever asks something else should see that it is not answered.
         if is_known(thread, input)
-            && let Some((recent, log)) = self.0.recent.get(key)
-            && recent == run.id
-            && let Some(cursor) = log.whole(peer)
+            && let Some(kept) = self.kept(key, &run.id, peer)
         {
-            return Reader::of_log(self.0.env.clone(), Vec::new(), cursor);
+            return kept;
         }
         let notice = ("notice".to_owned(), json!({"code": "run_replayed"}));
         let ids = RunIds::of(input);
-        let frames = self.ended(
-            key,
-            &ids,
-            thread,
-            vec![notice],
-            &Ending::of(&run.outcome),
-            peer,
-        );
+        let asked = self.0.slots.asked(key).filter(|asked| asked.run == run.id);
+        let ending = asked.map_or_else(|| Ending::of(&run.outcome), |asked| asked.shown());
+        let frames = self.ended(key, &ids, thread, vec![notice], &ending, peer);
         Reader::of_frames(self.0.env.clone(), frames)
     }
 
+    /// A run that has just ended, as it was.
+    pub(super) fn kept(&self, key: &Key, run: &RunId, peer: Peer) -> Option<Reader> {
+        let (recent, log) = self.0.recent.get(key)?;
+        let cursor = log.whole(peer).filter(|_| recent == *run)?;
+        Some(Reader::of_log(self.0.env.clone(), Vec::new(), cursor))
+    }
+
     /// A thread on which nothing runs, as a whole stream.
-    fn ended(
+    pub(super) fn ended(
         &self,
         key: &Key,
         ids: &RunIds,
@@ -198,11 +201,12 @@ impl Runtime {
 
 /// The place at the end of a thread on which nothing runs: another one after every change, also of two in one
 /// millisecond. Messages come with a run, so they need not be looked at.
-fn place(thread: &Thread) -> String {
+fn place(thread: &Thread, asked: Option<&Asked>) -> String {
     let mut hasher = DefaultHasher::new();
     let is_partial = thread.transcript.is_partial;
     (thread.updated_ms, &thread.session, is_partial).hash(&mut hasher);
     thread.last_run.hash(&mut hasher);
+    asked.map(Asked::ids).hash(&mut hasher);
     format!("rest.{:016x}", hasher.finish())
 }
 
@@ -258,8 +262,8 @@ mod tests {
         };
         let mut lost = thread.clone();
         lost.transcript.is_partial = true;
-        let places = [&thread, &next, &ended, &lost].map(place);
-        assert_eq!(place(&thread.clone()), places[0]);
+        let places = [&thread, &next, &ended, &lost].map(|thread| place(thread, None));
+        assert_eq!(place(&thread.clone(), None), places[0]);
         let different: std::collections::HashSet<_> = places.iter().collect();
         assert_eq!(different.len(), places.len());
     }

@@ -30,6 +30,8 @@ pub(super) enum Stage {
     Opening,
     /// It streams.
     Open,
+    /// It has ended, and its turn waits for what it has asked. Another run goes on with that.
+    Parked,
     /// It will not begin: it was in the line for its thread and was told to go.
     Refused(StartError),
     /// It is over, or nobody waited for its beginning any more. Its thread is free.
@@ -75,6 +77,8 @@ pub(super) struct Live {
     pub(super) stop: CancellationToken,
     is_stopping: AtomicBool,
     is_run: bool,
+    /// The prompts that the run answers, each with the digest of its answer.
+    pub(super) answers: Vec<(Arc<str>, Option<String>)>,
     visitors: mpsc::Sender<Call>,
 }
 
@@ -97,6 +101,17 @@ impl Live {
         (Arc::new(live), door)
     }
 
+    /// A run that goes on with a turn, by answering what that waits for.
+    pub(super) fn answering(
+        run: RunId,
+        log: Arc<Log>,
+        linger: Linger,
+        answers: Vec<(Arc<str>, Option<String>)>,
+    ) -> (Arc<Self>, mpsc::Receiver<Call>) {
+        let (live, door) = Self::holding(run, log, linger, true);
+        (Arc::new(Self { answers, ..live }), door)
+    }
+
     fn holding(
         run: RunId,
         log: Arc<Log>,
@@ -113,6 +128,7 @@ impl Live {
             stop: CancellationToken::new(),
             is_stopping: AtomicBool::new(false),
             is_run,
+            answers: Vec::new(),
             visitors,
         };
         (live, door)
@@ -146,10 +162,16 @@ impl Live {
         self.until(|stage| *stage != Stage::Opening).await
     }
 
-    /// Waits until it is over, or it is clear that it never begins.
+    /// Waits until its turn is over or goes on in another run, or it is clear that it never begins.
     pub(super) async fn over(&self) {
         let is_gone = |stage: &Stage| matches!(stage, Stage::Over | Stage::Refused(_));
         self.until(is_gone).await;
+    }
+
+    /// Waits until it says nothing more.
+    pub(super) async fn ended(&self) {
+        let is_said = |stage: &Stage| !matches!(stage, Stage::Opening | Stage::Open);
+        self.until(is_said).await;
     }
 
     async fn until(&self, reached: impl FnMut(&Stage) -> bool) -> Stage {

@@ -26,23 +26,29 @@
 //!    as long as the store remembers it, the same run never reaches a core twice, also if the daemon is killed.
 //! 9. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
 
+mod answers;
+mod asked;
 mod bounds;
 mod documents;
 mod ending;
 mod ends;
 mod frames;
+mod gate;
 mod history;
 mod hydrate;
+mod interrupts;
 mod live;
 mod log;
 mod opening;
 mod options;
+mod parked;
 mod plan;
 mod reader;
 mod recall;
 mod recent;
 mod recorder;
 mod restate;
+mod resume;
 mod rules;
 mod runtime;
 mod slots;
@@ -52,6 +58,7 @@ mod tests;
 mod threads;
 mod translate;
 mod turn;
+mod verdict;
 mod wishes;
 mod writer;
 

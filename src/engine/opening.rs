@@ -120,6 +120,7 @@ impl Runtime {
             wishes,
             peer,
             seen,
+            notices,
             input,
         } = order;
         let agent = self.agent(&agent).ok_or(StartError::UnknownAgent)?;
@@ -158,6 +159,12 @@ impl Runtime {
         let (mut writer, state) = self.begin(&input, document, Arc::clone(&live.log));
         if is_moved {
             writer.notice("notice", json!({"code": "workdir_changed"}));
+        }
+        for notice in notices {
+            writer.notice("notice", notice);
+        }
+        if !input.tools.is_empty() && !self.0.options.policy(&agent.name).frontend_tools {
+            writer.notice("notice", json!({"code": "frontend_tools_disabled"}));
         }
         live.enter(Stage::Open);
         let policy = self.0.options.policy(&agent.name).clone();

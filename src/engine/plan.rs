@@ -1,6 +1,8 @@
 //! What a request asks for. Decides, changes nothing.
 
-use super::{StartError, history};
+use std::collections::HashSet;
+
+use super::{StartError, answers::Given, bounds, history};
 use crate::protocol::{Content, RunAgentInput};
 
 /// The one tool that `CopilotKit` declares when it wants suggestions for the next prompt.
@@ -12,7 +14,7 @@ const TITLE: usize = 80;
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// A turn. What it is told depends on what the thread holds.
+    /// A turn, or to go on with one. What it is told depends on what the thread holds.
     Run,
     /// To be shown the thread as it is.
     Hydrate,
@@ -24,18 +26,29 @@ impl Plan {
     /// Reads the plan off a request.
     ///
     /// # Errors
-    /// There is history, but nothing new that a person has said.
+    /// There is history, but nothing new that a person has said and nothing that could be an answer; or two tools
+    /// have one name.
     pub(super) fn of(input: &RunAgentInput) -> Result<Self, StartError> {
         if let [tool] = input.tools.as_slice()
             && tool.name == SUGGEST_TOOL
         {
             return Ok(Self::Suggestions);
         }
-        if input.messages.is_empty() && input.resume.is_empty() {
+        let mut names = HashSet::new();
+        if let Some(twice) = input.tools.iter().find(|tool| !names.insert(&tool.name)) {
+            let name = bounds::clip(&twice.name, bounds::NAME);
+            return Err(StartError::Collision(name.into()));
+        }
+        let given = Given::of(input);
+        if input.messages.is_empty() && given.is_empty() {
             return Ok(Self::Hydrate);
         }
-        let prompt = history::prompt(&input.messages);
-        prompt.map(|_| Self::Run).ok_or(StartError::NothingToDo)
+        let has_prompt = history::prompt(&input.messages).is_some();
+        if has_prompt || !given.is_empty() {
+            Ok(Self::Run)
+        } else {
+            Err(StartError::NothingToDo)
+        }
     }
 }
 
@@ -93,10 +106,8 @@ mod tests {
                 json!([user("one"), assistant]),
                 Err(StartError::NothingToDo),
             ),
-            (
-                json!([user("one"), assistant, tool]),
-                Err(StartError::NothingToDo),
-            ),
+            // What is no prompt may be an answer; whether it is one, the thread tells.
+            (json!([user("one"), assistant, tool]), Ok(Plan::Run)),
             (json!([user("  ")]), Err(StartError::NothingToDo)),
             (json!([]), Ok(Plan::Hydrate)),
         ] {

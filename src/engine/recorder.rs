@@ -155,6 +155,27 @@ impl Recorder {
         }
     }
 
+    /// Puts the answer of a client behind its call.
+    pub(super) fn adopt(&mut self, call: &ToolCallId, result: Message) {
+        self.answer(call, result);
+    }
+
+    /// Notes that a call gets no answer: nothing waits for it any more.
+    pub(super) fn leave(&mut self, call: &ToolCallId) {
+        let owns = |entry: &Entry| calls(&entry.message).any(|known| known.id == *call);
+        if let Some(owner) = self.entries.iter_mut().rfind(|entry| owns(entry)) {
+            owner.unanswered = owner.unanswered.saturating_sub(1);
+        }
+    }
+
+    /// Takes what a person says in the middle of the run.
+    pub(super) fn said(&mut self, message: Message) {
+        let size = serde_json::to_string(&message).map_or(0, |json| json.len());
+        if self.has_room(size) {
+            self.push(message);
+        }
+    }
+
     /// Takes the end of the run: all that there is is done.
     pub(super) fn end(&mut self) {
         self.has_ended = true;

@@ -7,8 +7,6 @@
 //! `globset` was chosen over `glob-match` and `fast-glob`: it refuses a pattern that is malformed, where those say
 //! that nothing fits it.
 
-#![cfg_attr(not(test), expect(dead_code, reason = "nobody is asked yet"))]
-
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};

@@ -15,7 +15,9 @@ use tokio::sync::oneshot;
 
 use super::{
     BadWish, Busy,
+    asked::Asked,
     live::{Live, Stage},
+    parked::Resumed,
 };
 use crate::{protocol::RunId, store::Key};
 
@@ -31,6 +33,15 @@ pub enum StartError {
     /// Another run is live on the thread.
     #[error("start a run: another one is live on this thread")]
     Busy,
+    /// Its turn waits for answers that the request does not bring. They stay open.
+    #[error("go on without an answer to {}", .0.join(", "))]
+    Unanswered(Vec<String>),
+    /// Something was answered before, and otherwise.
+    #[error("answer {} again in another way", .0.join(", "))]
+    Answered(Vec<String>),
+    /// Two tools of the request have one name.
+    #[error("tell two tools apart that are called {0:?}")]
+    Collision(String),
     /// The request has no new user message and answers nothing.
     #[error("find anything to do in the request: no user message stands at its end")]
     NothingToDo,
@@ -73,6 +84,8 @@ pub(super) enum Claim {
     Same(Arc<Live>),
     /// It will be the caller's.
     Waiting(Ticket),
+    /// Its turn waits for answers.
+    Parked,
 }
 
 /// A place in the line for a thread. Dropping it leaves the line.
@@ -106,8 +119,17 @@ struct State {
 struct Taken {
     seq: TurnSeq,
     live: Arc<Live>,
+    /// What its turn waits for while no run of it is live.
+    parked: Option<Parked>,
     /// Bounded by `max_waiting`.
     line: VecDeque<Waiter>,
+}
+
+/// A turn that waits for answers.
+#[derive(Debug)]
+struct Parked {
+    asked: Arc<Asked>,
+    give: oneshot::Sender<Resumed>,
 }
 
 impl Taken {
@@ -143,7 +165,13 @@ impl State {
     fn take(&mut self, key: Key, live: Arc<Live>, line: VecDeque<Waiter>) -> TurnSeq {
         let seq = TurnSeq(self.next);
         self.next += 1;
-        self.taken.insert(key, Taken { seq, live, line });
+        let taken = Taken {
+            seq,
+            live,
+            parked: None,
+            line,
+        };
+        self.taken.insert(key, taken);
         seq
     }
 }
@@ -183,6 +211,9 @@ impl Slots {
             }
             if is_draining {
                 return Err(StartError::Draining);
+            }
+            if taken.parked.is_some() && live.is_run() && !taken.live.is_ending() {
+                return Ok(Claim::Parked);
             }
             // One that is being stopped is as good as over.
             if busy == Busy::Reject && !taken.live.is_ending() {
@@ -224,8 +255,49 @@ impl Slots {
     /// The run that has a thread.
     pub(super) fn live(&self, key: &Key) -> Option<Arc<Live>> {
         let state = self.state.lock();
-        let live = state.taken.get(key).map(|taken| &taken.live);
+        let taken = state.taken.get(key).filter(|it| it.parked.is_none());
+        let live = taken.map(|taken| &taken.live);
         live.filter(|live| live.is_run()).cloned()
+    }
+
+    /// What the turn of a thread waits for, with the run that has asked it.
+    pub(super) fn asked(&self, key: &Key) -> Option<Arc<Asked>> {
+        let state = self.state.lock();
+        let taken = state.taken.get(key).filter(|it| !it.live.is_ending())?;
+        let parked = taken.parked.as_ref()?;
+        Some(Arc::clone(&parked.asked))
+    }
+
+    /// Has the turn of a thread go on in another run, if it still waits for just that. Whoever is given the way to
+    /// tell it how has the thread.
+    pub(super) fn resume(
+        &self,
+        key: &Key,
+        asked: &Arc<Asked>,
+        live: &Arc<Live>,
+    ) -> Option<oneshot::Sender<Resumed>> {
+        let mut state = self.state.lock();
+        if state.draining {
+            return None;
+        }
+        let taken = state.taken.get_mut(key)?;
+        if taken.live.is_ending() {
+            return None;
+        }
+        let Parked { give, .. } = taken.parked.take_if(|it| Arc::ptr_eq(&it.asked, asked))?;
+        let before = std::mem::replace(&mut taken.live, Arc::clone(live));
+        before.enter(Stage::Over);
+        Some(give)
+    }
+
+    /// Stops the turn of a thread if it still waits for just that.
+    pub(super) fn call_off(&self, key: &Key, asked: &Arc<Asked>) {
+        let state = self.state.lock();
+        let taken = state.taken.get(key);
+        let is_same = |it: &Parked| Arc::ptr_eq(&it.asked, asked);
+        if let Some(taken) = taken.filter(|it| it.parked.as_ref().is_some_and(is_same)) {
+            taken.live.stop.cancel();
+        }
     }
 
     /// Whether something else than a certain run has a thread, and that run does not wait for it either.
@@ -238,7 +310,8 @@ impl Slots {
     /// The runs that have threads.
     pub(super) fn runs(&self) -> HashMap<Key, RunId> {
         let state = self.state.lock();
-        let runs = state.taken.iter().filter(|(_, taken)| taken.live.is_run());
+        let is_live = |taken: &Taken| taken.live.is_run() && taken.parked.is_none();
+        let runs = state.taken.iter().filter(|(_, taken)| is_live(taken));
         runs.map(|(key, taken)| (key.clone(), taken.live.run.clone()))
             .collect()
     }
@@ -276,6 +349,8 @@ impl Slots {
         let mut state = self.state.lock();
         state.draining = true;
         for taken in state.taken.values_mut() {
+            // Nobody can answer any more.
+            taken.parked = None;
             for waiter in taken.line.drain(..) {
                 waiter.refuse(StartError::Draining);
             }
@@ -339,6 +414,57 @@ impl Slot {
     /// The run that has it.
     pub(super) fn live(&self) -> &Arc<Live> {
         &self.live
+    }
+
+    /// Notes what the turn waits for from now on: its run is about to end. Whoever goes on with it says how; an
+    /// error says that nobody will.
+    pub(super) fn park(&self, asked: Arc<Asked>) -> oneshot::Receiver<Resumed> {
+        let (give, resumed) = oneshot::channel();
+        let mut state = self.slots.state.lock();
+        let is_draining = state.draining;
+        if let Some(taken) = state.taken.get_mut(&self.key)
+            && taken.seq == self.seq
+            && !is_draining
+        {
+            taken.parked = Some(Parked { asked, give });
+        }
+        self.live.enter(Stage::Parked);
+        resumed
+    }
+
+    /// Goes on in a run that nobody has asked for, unless somebody else goes on with the turn. Answers with whether
+    /// it does.
+    pub(super) fn unpark(&mut self, live: &Arc<Live>) -> bool {
+        let mut state = self.slots.state.lock();
+        let taken = state.taken.get_mut(&self.key);
+        let is_mine = taken.is_some_and(|taken| {
+            let is_mine = taken.parked.take().is_some();
+            if is_mine {
+                taken.live = Arc::clone(live);
+            }
+            is_mine
+        });
+        drop(state);
+        if is_mine {
+            self.go_on(live);
+        }
+        is_mine
+    }
+
+    /// The same where nobody can go on with it any more.
+    pub(super) fn go_on_alone(&mut self, live: &Arc<Live>) {
+        let mut state = self.slots.state.lock();
+        if let Some(taken) = state.taken.get_mut(&self.key) {
+            taken.live = Arc::clone(live);
+        }
+        drop(state);
+        self.go_on(live);
+    }
+
+    /// Takes over the run that the turn goes on in.
+    pub(super) fn go_on(&mut self, live: &Arc<Live>) {
+        let before = std::mem::replace(&mut self.live, Arc::clone(live));
+        before.enter(Stage::Over);
     }
 }
 

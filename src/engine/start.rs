@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::info;
 
@@ -22,6 +23,7 @@ use crate::{
 };
 
 /// A run that is asked for.
+#[derive(Clone)]
 pub(super) struct Order {
     pub(super) agent: AgentName,
     pub(super) principal: Principal,
@@ -30,6 +32,8 @@ pub(super) struct Order {
     pub(super) peer: Peer,
     /// The last message of a person's that the client can have seen, if it is known.
     pub(super) seen: Option<String>,
+    /// What the client is told of answers that it brings beside what it asks.
+    pub(super) notices: Vec<Value>,
     pub(super) input: RunAgentInput,
 }
 
@@ -81,6 +85,7 @@ impl Runtime {
                     principal: principal.clone(),
                     peer: Peer::of(input.protocol_version.as_deref()),
                     seen: seen.map(str::to_owned),
+                    notices: Vec::new(),
                     key,
                     input,
                 };
@@ -106,9 +111,15 @@ impl Runtime {
 
     /// Takes the order's thread, or waits for it, or finds the run there. Boxed, because a run that was found may
     /// turn out to be over.
-    fn run(&self, order: Order) -> BoxFuture<'static, Result<Reader, StartError>> {
+    pub(super) fn run(&self, mut order: Order) -> BoxFuture<'static, Result<Reader, StartError>> {
         let runtime = self.clone();
         Box::pin(async move {
+            if let Some(asked) = runtime.0.slots.asked(&order.key) {
+                return runtime.resume(order, asked).await;
+            }
+            if let Some(told) = runtime.belated(&mut order).await? {
+                return Ok(told);
+            }
             if let Some(told) = runtime.told_again(&order).await {
                 return Ok(told);
             }
@@ -121,6 +132,8 @@ impl Runtime {
             let slots = &runtime.0.slots;
             match slots.claim(&order.key, &live, policy.busy)? {
                 Claim::Mine(slot) => runtime.open(order, slot, door, lease).await,
+                // Just now; so what it waits for is looked at.
+                Claim::Parked => runtime.run(order).await,
                 Claim::Same(same) if same.stage() == Stage::Open => {
                     runtime.attach(order, same).await
                 }
@@ -241,8 +254,18 @@ impl Runtime {
             }
         }
         // It is over, so it is told how; or nobody waited for its beginning any more, so it begins now.
-        live.over().await;
+        live.ended().await;
         self.run(order).await
+    }
+
+    /// One more reader of the run that took the same answers, which is there or about to be.
+    pub(super) async fn attach_answered(
+        &self,
+        order: Order,
+        live: Arc<Live>,
+    ) -> Result<Reader, StartError> {
+        live.opened().await;
+        self.attach(order, live).await
     }
 
     /// Begins a run on a slot. In a task of its own: a client that leaves now must not leave a run behind

@@ -1,5 +1,6 @@
 //! The engine over a double, on paused time.
 
+mod asking;
 mod clients;
 mod lasting;
 pub(in crate::engine) mod stage;

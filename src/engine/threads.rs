@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     deps::{AgentName, Principal},
-    protocol::{Message, RunId, ThreadId},
+    protocol::{Interrupt, Message, RunId, ThreadId, ToolCallId},
     store::{Key, Page, Place, Run},
 };
 
@@ -36,6 +36,10 @@ pub struct View {
     pub messages: Option<Vec<Message>>,
     /// The state document.
     pub state: Value,
+    /// The interrupts that wait for an answer.
+    pub interrupts: Vec<Interrupt>,
+    /// The calls of the page's tools that wait for an answer.
+    pub pending: Vec<ToolCallId>,
 }
 
 /// No thread of that name, or somebody else's.
@@ -91,6 +95,7 @@ impl Runtime {
     /// # Errors
     /// There is none.
     pub async fn thread(&self, key: &Key) -> Result<View, UnknownThread> {
+        let asked = self.0.slots.asked(key);
         let live = self.0.slots.live(key);
         // Before it is looked up: what ends after that is not taken for lost.
         let live_run = live.as_ref().map(|live| live.run.clone());
@@ -114,6 +119,8 @@ impl Runtime {
             last_run: thread.last_run,
             messages,
             state,
+            interrupts: asked.as_ref().map_or_else(Vec::new, |it| it.interrupts()),
+            pending: asked.map_or_else(Vec::new, |it| it.calls()),
         })
     }
 
@@ -160,7 +167,7 @@ impl Runtime {
         let _slot = match self.0.slots.claim(key, &live, Busy::Replace)? {
             Claim::Mine(slot) => slot,
             Claim::Waiting(ticket) => ticket.wait().await?,
-            Claim::Same(_) => return Err(StartError::Internal),
+            Claim::Same(_) | Claim::Parked => return Err(StartError::Internal),
         };
         let (Some(thread), _) = self.0.store.look(key, None).await else {
             return Err(StartError::UnknownThread);

@@ -1,6 +1,6 @@
 //! From what a core says to what a run streams. One way, and no event of a core can fail a run.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use lru::LruCache;
 use serde_json::Value;
@@ -18,6 +18,16 @@ enum Call {
     Open(OpenCall),
     Closed(ClosedCall),
     Answered(ToolCallId),
+}
+
+impl Call {
+    fn id(&self) -> &ToolCallId {
+        match self {
+            Self::Open(open) => open.id(),
+            Self::Closed(closed) => closed.id(),
+            Self::Answered(id) => id,
+        }
+    }
 }
 
 /// What a turn's translation remembers: the calls, by the core's own ids. A call that is forgotten is
@@ -87,14 +97,61 @@ impl Translator {
         }
     }
 
-    /// What a call is called on the wire.
-    fn id(&self, call: &str) -> Option<ToolCallId> {
-        let id = match self.calls.peek(call)? {
-            Call::Open(open) => open.id(),
-            Call::Closed(closed) => closed.id(),
-            Call::Answered(id) => id,
+    /// Has a call of the page's tool on the wire, with all its arguments, and says what it is called there.
+    pub(super) fn page_call(
+        &mut self,
+        call: &Arc<str>,
+        name: &str,
+        arguments: &str,
+        writer: &mut Writer,
+    ) -> ToolCallId {
+        let closed = match self.calls.pop(call) {
+            Some(Call::Closed(closed)) => closed,
+            Some(Call::Open(open)) => writer.close_call(open),
+            // One that has its answer is another call, whatever the core calls it.
+            Some(Call::Answered(_)) | None => {
+                let mut open = writer.open_call(name);
+                writer.arguments(&mut open, arguments);
+                writer.close_call(open)
+            }
         };
-        Some(id.clone())
+        let id = closed.id().clone();
+        self.remember(Arc::clone(call), Call::Closed(closed), writer);
+        id
+    }
+
+    /// Whether a call is on the wire and has no result.
+    pub(super) fn is_waiting(&self, call: &str) -> bool {
+        matches!(self.calls.peek(call), Some(Call::Open(_) | Call::Closed(_)))
+    }
+
+    /// Takes a call out that a client answers: what the core says of it from now on is an echo.
+    pub(super) fn settle(&mut self, call: &Arc<str>, writer: &mut Writer) -> Option<ClosedCall> {
+        let place = self.calls.get_mut(call)?;
+        let id = place.id().clone();
+        match mem::replace(place, Call::Answered(id)) {
+            Call::Open(open) => Some(writer.close_call(open)),
+            Call::Closed(closed) => Some(closed),
+            Call::Answered(_) => None,
+        }
+    }
+
+    /// Closes the calls that are open: their run ends.
+    pub(super) fn close_all(&mut self, writer: &mut Writer) {
+        for (_, call) in &mut self.calls {
+            let id = call.id().clone();
+            let closed = match mem::replace(call, Call::Answered(id)) {
+                Call::Open(open) => writer.close_call(open),
+                Call::Closed(closed) => closed,
+                Call::Answered(_) => continue,
+            };
+            *call = Call::Closed(closed);
+        }
+    }
+
+    /// What a call is called on the wire.
+    pub(super) fn id(&self, call: &str) -> Option<ToolCallId> {
+        self.calls.peek(call).map(|call| call.id().clone())
     }
 
     /// Answers a call once. One that nobody heard of is opened first.

@@ -15,6 +15,7 @@ use super::{
     ends::{self, RunIds},
     frames::Frames,
     log::Log,
+    recorder::Recorder,
     restate::Visit,
 };
 
@@ -61,6 +62,14 @@ impl ClosedCall {
 struct Unanswered {
     id: ToolCallId,
     progress: Progress,
+    /// Whether another run has opened it.
+    is_earlier: bool,
+}
+
+/// What a run leaves to the one that goes on with its turn.
+pub(super) struct Carried {
+    recorder: Recorder,
+    unanswered: Vec<Unanswered>,
 }
 
 /// How far a call without an answer is.
@@ -100,13 +109,33 @@ impl Writer {
         ids: RunIds,
         state: Value,
     ) -> Self {
+        let nothing = Carried {
+            recorder: Recorder::new(bounds::RECORD),
+            unanswered: Vec::new(),
+        };
+        Self::go_on(log, env, namespace, ids, state, nothing)
+    }
+
+    /// The same for a run that goes on with a turn.
+    pub(super) fn go_on(
+        log: Arc<Log>,
+        env: Env,
+        namespace: Namespace,
+        ids: RunIds,
+        state: Value,
+        carried: Carried,
+    ) -> Self {
+        let Carried {
+            recorder,
+            unanswered,
+        } = carried;
         let mut writer = Self {
-            frames: Frames::new(log, env),
+            frames: Frames::new(log, env, recorder),
             namespace,
             ids,
             open: Open::Nothing,
             parent: None,
-            unanswered: Vec::new(),
+            unanswered,
             usage: Vec::new(),
             ended: false,
         };
@@ -210,6 +239,7 @@ impl Writer {
         self.unanswered.push(Unanswered {
             id: id.clone(),
             progress,
+            is_earlier: false,
         });
         OpenCall { id, bare: true }
     }
@@ -258,6 +288,31 @@ impl Writer {
         self.close_message();
         self.unanswered.retain(|known| known.id != call.id);
         self.answer(call.id, content, failed);
+    }
+
+    /// Takes the answer of the page to a call. The page has it, so it is not told.
+    pub(super) fn adopt(&mut self, call: &ClosedCall, result: Message) {
+        self.unanswered.retain(|known| known.id != call.id);
+        self.frames.recorder().adopt(&call.id, result);
+        self.parent = None;
+    }
+
+    /// Leaves a call without an answer.
+    pub(super) fn leave(&mut self, call: &ClosedCall) {
+        self.unanswered.retain(|known| known.id != call.id);
+        self.frames.recorder().leave(&call.id);
+        self.parent = None;
+    }
+
+    /// Takes what a person says in the middle of the run.
+    pub(super) fn said(&mut self, message: Message) {
+        self.frames.recorder().said(message);
+    }
+
+    /// The calls of this run that have no answer, in order.
+    pub(super) fn pending(&self) -> Vec<ToolCallId> {
+        let own = self.unanswered.iter().filter(|call| !call.is_earlier);
+        own.map(|call| call.id.clone()).collect()
     }
 
     fn answer(&mut self, tool_call_id: ToolCallId, content: Content, failed: bool) {
@@ -368,7 +423,39 @@ impl Writer {
         self.end(ending);
     }
 
-    fn settle(&mut self, ending: &Ending) {
+    /// Closes what is open and leaves what is unanswered, so that only [`Writer::park`] is left to do, and gives the
+    /// messages that are not in the transcript yet.
+    pub(super) fn pause(&mut self) -> Vec<Message> {
+        self.close_message();
+        let mut unanswered = mem::take(&mut self.unanswered);
+        for call in &mut unanswered {
+            if let Progress::Open { bare } = mem::replace(&mut call.progress, Progress::Closed) {
+                self.end_call(&call.id, bare);
+            }
+        }
+        self.unanswered = unanswered;
+        self.draft()
+    }
+
+    /// Ends the run, but not its turn: what is unanswered stays so.
+    pub(super) fn park(mut self, ending: Ending) -> Carried {
+        self.pause();
+        self.terminate(ending);
+        let earlier = |call| Unanswered {
+            is_earlier: true,
+            ..call
+        };
+        Carried {
+            recorder: self.frames.take_recorder(),
+            unanswered: mem::take(&mut self.unanswered)
+                .into_iter()
+                .map(earlier)
+                .collect(),
+        }
+    }
+
+    /// Answers what is unanswered as far as the run has come.
+    pub(super) fn settle(&mut self, ending: &Ending) {
         self.close_message();
         for call in mem::take(&mut self.unanswered) {
             if let Progress::Open { bare } = call.progress {
@@ -381,6 +468,10 @@ impl Writer {
 
     fn end(&mut self, ending: Ending) {
         self.settle(&ending);
+        self.terminate(ending);
+    }
+
+    fn terminate(&mut self, ending: Ending) {
         let usage = mem::take(&mut self.usage);
         let body = ends::ended(&self.ids, ending, usage);
         self.frames.event(body);

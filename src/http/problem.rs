@@ -122,6 +122,9 @@ impl Problem {
                     (StatusCode::BAD_REQUEST, "not_offered")
                 }
                 StartError::Busy => (StatusCode::CONFLICT, "thread_busy"),
+                StartError::Unanswered(_) => (StatusCode::CONFLICT, "answers_missing"),
+                StartError::Answered(_) => (StatusCode::CONFLICT, "already_answered"),
+                StartError::Collision(_) => (StatusCode::BAD_REQUEST, "tool_collision"),
                 // The limit is the daemon's, not the caller's, so it is no 429.
                 StartError::Full => (StatusCode::SERVICE_UNAVAILABLE, "too_many_runs"),
                 StartError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
@@ -260,7 +263,12 @@ mod tests {
             P::Start(StartError::TakenId) => P::Start(StartError::NothingToDo),
             P::Start(StartError::NothingToDo) => P::Start(bad_wish()),
             P::Start(StartError::Wish(_)) => P::Start(StartError::Busy),
-            P::Start(StartError::Busy) => P::Start(StartError::Full),
+            P::Start(StartError::Busy) => P::Start(StartError::Unanswered(vec!["ask_1".into()])),
+            P::Start(StartError::Unanswered(_)) => {
+                P::Start(StartError::Answered(vec!["ask_1".into()]))
+            }
+            P::Start(StartError::Answered(_)) => P::Start(StartError::Collision("chart".into())),
+            P::Start(StartError::Collision(_)) => P::Start(StartError::Full),
             P::Start(StartError::Full) => P::Start(StartError::Draining),
             P::Start(StartError::Draining) => P::Start(StartError::Stopped),
             P::Start(StartError::Stopped) => P::Start(StartError::Internal),
@@ -317,6 +325,9 @@ mod tests {
         400 nothing_to_do
         400 not_offered
         409 thread_busy retry-after
+        409 answers_missing
+        409 already_answered
+        400 tool_collision
         503 too_many_runs retry-after
         503 draining retry-after
         500 internal

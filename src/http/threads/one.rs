@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     engine::View,
     http::problem::Problem,
-    protocol::{Message, RunId, ThreadId, decode::DecodeError},
+    protocol::{Interrupt, Message, RunId, ThreadId, ToolCallId, decode::DecodeError},
     store::{Outcome, Run},
 };
 
@@ -64,8 +64,9 @@ pub(super) struct Shown<'a> {
     #[serde(flatten)]
     said: Said<'a>,
     state: &'a Value,
-    /// Nothing asks a person yet.
-    interrupts: [Value; 0],
+    interrupts: &'a [Interrupt],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pending_tool_call_ids: &'a [ToolCallId],
 }
 
 impl<'a> From<&'a View> for Shown<'a> {
@@ -81,7 +82,8 @@ impl<'a> From<&'a View> for Shown<'a> {
             last_run: last.map(|run| LastRun::new(run, live)),
             said: Said(view.messages.as_deref()),
             state: &view.state,
-            interrupts: [],
+            interrupts: &view.interrupts,
+            pending_tool_call_ids: &view.pending,
         }
     }
 }
@@ -159,6 +161,8 @@ mod tests {
             }),
             messages: Some(Vec::new()),
             state: json!({"a": 1}),
+            interrupts: Vec::new(),
+            pending: Vec::new(),
         }
     }
 
