@@ -4,6 +4,7 @@
 pub mod acp;
 #[cfg(feature = "demo")]
 pub mod demo;
+pub mod questions;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
