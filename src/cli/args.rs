@@ -100,6 +100,10 @@ pub enum Task {
 
 /// What to serve, and how.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own that people type"
+)]
 pub struct Serve {
     /// Read the configuration from this file (TOML)
     #[arg(long, value_name = "FILE")]
@@ -122,6 +126,15 @@ pub struct Serve {
     /// Ask for no token: whoever reaches the port drives the agents
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
+    /// Let agents call no tools of the page
+    #[arg(long)]
+    no_frontend_tools: bool,
+    /// Ask nobody: what no rule allows is denied
+    #[arg(long)]
+    no_hitl: bool,
+    /// Ask nobody: what no rule denies is granted
+    #[arg(long)]
+    auto_approve: bool,
     /// Let agents work in this folder [default: this one]
     #[arg(long, value_name = "FOLDER")]
     workdir: Option<PathBuf>,
@@ -159,6 +172,18 @@ impl Serve {
             &["require_token"],
             self.no_token.then_some(false),
         );
+        for (flag, key, is_given, value) in [
+            (
+                "--no-frontend-tools",
+                "frontend_tools",
+                self.no_frontend_tools,
+                false,
+            ),
+            ("--no-hitl", "human_in_the_loop", self.no_hitl, false),
+            ("--auto-approve", "auto_approve", self.auto_approve, true),
+        ] {
+            flags.set(flag, &["defaults", key], is_given.then_some(value));
+        }
         flags.set(
             "--workdir",
             &["defaults", "workdir"],
@@ -232,6 +257,25 @@ mod tests {
             config::Core::Acp(options) => assert_eq!(options.pass_env, ["A_KEY", "B_KEY"]),
             #[cfg(feature = "demo")]
             core @ config::Core::Demo => panic!("{core:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_people_and_of_the_page_can_be_typed() {
+        use crate::engine::Approval;
+        for (flag, tools, approval) in [
+            ("--path=/x", true, Approval::Asked),
+            ("--no-frontend-tools", false, Approval::Asked),
+            ("--no-hitl", true, Approval::Denied),
+            ("--auto-approve", true, Approval::Granted),
+        ] {
+            let line = CommandLine::try_parse_from(["agui-serve", flag]).unwrap();
+            let environ = [("HOME".to_owned(), "/home/nobody".to_owned())];
+            let inputs = line.serve.inputs(environ.into_iter().collect(), "/".into());
+            let (settings, _) = config::load(&inputs).unwrap();
+            let policy = settings.engine.policy;
+            let found = (policy.frontend_tools, policy.prompts.approval);
+            assert_eq!(found, (tools, approval), "{flag}");
         }
     }
 

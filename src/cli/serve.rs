@@ -26,8 +26,8 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     let (settings, _) = config::load(inputs)?;
     telemetry::start(&settings.log, args::terminal(&inputs.environ))?;
     for agent in &settings.agents {
-        if let Some(mode) = agent.unattended() {
-            warn!(agent = %agent.name, mode, "in its mode the agent approves by itself: nobody is asked");
+        for why in agent.unasked() {
+            warn!(agent = %agent.name, "{why}");
         }
     }
     // Before anything is made: a port that is taken is an error and nothing else.

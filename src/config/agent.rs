@@ -1,10 +1,14 @@
 //! The settings of one agent: its own where it has some, the common ones elsewhere.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Error,
     load::{Inputs, Loaded},
+    permissions,
     raw::{self, Defaults},
     scalar::{Deadline, Span},
 };
@@ -12,7 +16,7 @@ use super::{
 use crate::cores::acp;
 use crate::{
     deps::AgentName,
-    engine::{Linger, Policy},
+    engine::{Approval, Linger, Policy, Prompts, Rule},
 };
 
 /// An agent to serve.
@@ -48,7 +52,9 @@ impl Agent {
         inputs: &Inputs,
     ) -> Result<Self, Error> {
         let wrong = |key: &str, why: &str| loaded.refuse(&["agents", name, key], why);
-        let policy = policy(agent, &loaded.raw.defaults);
+        let key = ["agents", name, "permissions"];
+        let rules = permissions::rules(loaded, &key, &agent.permissions)?;
+        let policy = policy(agent, rules, loaded)?;
         let core = match agent.core {
             Some(raw::Core::Demo) => demo(agent).map_err(|(key, why)| wrong(key, why))?,
             None if agent.command.is_none() && agent.preset.is_none() => {
@@ -95,17 +101,51 @@ impl Agent {
         }
     }
 
-    /// The mode that it is put into, if nobody is asked in that one.
-    pub fn unattended(&self) -> Option<&str> {
-        match &self.core {
+    /// Why nobody is asked of what it wants to do. Empty if people are, or rules decide case by case.
+    pub fn unasked(&self) -> Vec<Unasked> {
+        let mode = match &self.core {
             #[cfg(feature = "demo")]
             Core::Demo => None,
             #[cfg(feature = "acp")]
             Core::Acp(options) => {
-                let mode = options.set.mode.as_deref();
+                let mode = options.set.mode.clone();
                 mode.filter(|mode| acp::approves_by_itself(mode))
             }
-        }
+        };
+        let Prompts {
+            approval,
+            permissions,
+            ..
+        } = &self.policy.prompts;
+        let granted = *approval == Approval::Granted;
+        let allowed = permissions.iter().any(permissions::allows_everything);
+        mode.map(Unasked::Mode)
+            .into_iter()
+            .chain(granted.then_some(Unasked::AutoApprove))
+            .chain(allowed.then_some(Unasked::Rule))
+            .collect()
+    }
+}
+
+/// Why nobody is asked of what an agent wants to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unasked {
+    /// It approves by itself in its mode.
+    Mode(String),
+    /// `auto_approve` is on.
+    AutoApprove,
+    /// A rule allows everything.
+    Rule,
+}
+
+impl fmt::Display for Unasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mode(mode) => write!(f, "in its mode \"{mode}\" the agent approves by itself"),
+            Self::AutoApprove => f.write_str("auto_approve grants whatever the agent asks for"),
+            Self::Rule => f.write_str("a rule allows whatever the agent asks for"),
+        }?;
+        f.write_str(": nobody is asked")
     }
 }
 
@@ -156,20 +196,51 @@ fn acp(name: &str, _: &raw::Agent, _: &Policy, loaded: &Loaded, _: &Inputs) -> R
     Err(loaded.refuse(&["agents", name, "core"], "this build has no acp"))
 }
 
-/// How the turns of an agent are run.
-pub(super) fn policy(agent: &raw::Agent, defaults: &Defaults) -> Policy {
+/// How the turns of an agent are run. Rules of its own stand before those that hold for every agent.
+pub(super) fn policy(
+    agent: &raw::Agent,
+    mut rules: Vec<Rule>,
+    loaded: &Loaded,
+) -> Result<Policy, Error> {
+    let defaults = &loaded.raw.defaults;
     let Deadline(linger) = agent.linger.unwrap_or(defaults.linger);
     let Deadline(turn_timeout) = agent.turn_timeout.unwrap_or(defaults.turn_timeout);
     let Deadline(silence_timeout) = agent.silence_timeout.unwrap_or(defaults.silence_timeout);
     let Span(stop_grace) = agent.stop_grace.unwrap_or(defaults.stop_grace);
-    Policy {
+    let tool_timeout = agent.client_tool_timeout;
+    let key = ["defaults", "permissions"];
+    rules.extend(permissions::rules(loaded, &key, &defaults.permissions)?);
+    Ok(Policy {
         busy: agent.busy.unwrap_or(defaults.busy).into(),
         linger: linger.map_or(Linger::Forever, Linger::For),
         turn_timeout,
         silence_timeout,
         stop_grace,
         explain_errors: agent.explain_errors.unwrap_or(defaults.explain_errors),
-        ..Policy::default()
+        frontend_tools: agent.frontend_tools.unwrap_or(defaults.frontend_tools),
+        client_tool_timeout: tool_timeout.unwrap_or(defaults.client_tool_timeout).0,
+        prompts: prompts(agent, rules, defaults),
+    })
+}
+
+/// What becomes of it when an agent wants something of a person.
+fn prompts(agent: &raw::Agent, permissions: Vec<Rule>, defaults: &Defaults) -> Prompts {
+    let asks = agent.human_in_the_loop;
+    let asks = asks.unwrap_or(defaults.human_in_the_loop);
+    let grants = agent.auto_approve.unwrap_or(defaults.auto_approve);
+    let expires = agent.interrupt_expires_at;
+    let reason = agent.interrupt_reason.unwrap_or(defaults.interrupt_reason);
+    Prompts {
+        permissions,
+        approval: match (grants, asks) {
+            (true, _) => Approval::Granted,
+            (false, true) => Approval::Asked,
+            (false, false) => Approval::Denied,
+        },
+        questions: asks,
+        timeout: agent.prompt_timeout.unwrap_or(defaults.prompt_timeout).0,
+        tell_expiry: expires.unwrap_or(defaults.interrupt_expires_at),
+        reason: reason.into(),
     }
 }
 

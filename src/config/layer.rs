@@ -12,7 +12,7 @@ use figment::{
     value::{Dict, Map, Value},
 };
 
-use super::{Environ, Error, environ::TOKEN_VARIABLE, raw::Raw};
+use super::{Environ, Error, environ::TOKEN_VARIABLE, key, raw::Raw};
 
 /// What the environment's variables start with.
 const PREFIX: &str = "AGUI_";
@@ -69,7 +69,7 @@ impl Source {
             },
             Self::Environment => format!(
                 "environment variable {PREFIX}{}",
-                key.join("__").to_uppercase()
+                key::of_list(&key).join("__").to_uppercase()
             ),
             Self::Flags(flags) => flags
                 .iter()
@@ -85,17 +85,25 @@ impl Source {
 /// The line on which a key is written, counted from 1.
 fn line_of(text: &str, key: &[&str]) -> Option<usize> {
     let document = toml_edit::ImDocument::parse(text).ok()?;
-    let mut table: &dyn toml_edit::TableLike = document.as_table();
+    let mut item = document.as_item();
     let mut found = None;
     for segment in key {
-        let Some((written, item)) = table.get_key_value(segment) else {
+        let inner = if let Some(table) = item.as_table_like() {
+            table
+                .get_key_value(segment)
+                .map(|(written, item)| (written.span(), item))
+        } else {
+            // A place in a list.
+            let place = segment.parse::<usize>().ok();
+            place
+                .and_then(|place| item.get(place))
+                .map(|item| (item.span(), item))
+        };
+        let Some((span, inner)) = inner else {
             break;
         };
-        found = written.span().or(found);
-        let Some(inner) = item.as_table_like() else {
-            break;
-        };
-        table = inner;
+        found = span.or(found);
+        item = inner;
     }
     Some(text[..found?.start].matches('\n').count() + 1)
 }

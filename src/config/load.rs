@@ -11,6 +11,7 @@ use figment::{
 use super::{
     Error,
     environ::Environ,
+    key,
     layer::{Flags, Layer, Place, Source},
     raw::{Core, Raw},
 };
@@ -191,7 +192,11 @@ impl Loaded {
     pub(super) fn find(&self, key: &[&str]) -> Option<(&Value, &Source)> {
         let mut value = &self.merged;
         for segment in key {
-            value = value.as_dict()?.get(*segment)?;
+            value = match value {
+                Value::Dict(_, table) => table.get(*segment)?,
+                Value::Array(_, list) => list.get(segment.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
         }
         Some((value, self.source(value.tag())))
     }
@@ -213,7 +218,7 @@ impl Loaded {
             .map_or(&Source::Default, |(_, source)| source);
         Error::Key {
             place: source.place(key),
-            key: key.join("."),
+            key: key::spelled(key),
             why: why.to_string(),
         }
     }
@@ -240,7 +245,7 @@ fn explain<'a>(error: &figment::Error, sources: impl IntoIterator<Item = &'a Sou
         other => other.to_string(),
     };
     Error::Key {
-        key: error.path.join("."),
+        key: key::spelled(&error.path),
         place,
         why,
     }

@@ -11,9 +11,11 @@ mod acp;
 mod agent;
 mod database;
 mod environ;
+mod key;
 mod layer;
 mod load;
 mod log;
+mod permissions;
 #[cfg(feature = "acp")]
 mod preset;
 mod print;
@@ -29,7 +31,7 @@ pub mod tokens;
 
 use std::{io, path::PathBuf};
 
-pub use agent::{Agent, Core};
+pub use agent::{Agent, Core, Unasked};
 pub use environ::Environ;
 pub use layer::{Flags, Place, Source};
 pub use load::{Command, Inputs, Loaded, Typed};
@@ -62,7 +64,7 @@ pub enum Error {
     /// A key is unknown, or its value cannot be used.
     #[error("take `{key}` from {place}: {why}")]
     Key {
-        /// The key, with dots between levels.
+        /// The key, with dots between levels and places in lists in brackets.
         key: String,
         /// Where it stands.
         place: Place,

@@ -74,6 +74,10 @@ pub(super) struct Limits {
 /// `[defaults]`: what holds for every agent that does not say otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own that people write"
+)]
 pub(super) struct Defaults {
     pub(super) busy: Busy,
     pub(super) linger: Deadline,
@@ -88,6 +92,15 @@ pub(super) struct Defaults {
     pub(super) seed_history: bool,
     pub(super) pool_size: usize,
     pub(super) pool_ttl: Span,
+    pub(super) frontend_tools: bool,
+    pub(super) client_tool_timeout: Span,
+    pub(super) human_in_the_loop: bool,
+    pub(super) auto_approve: bool,
+    pub(super) prompt_timeout: Span,
+    pub(super) interrupt_reason: Reason,
+    pub(super) interrupt_expires_at: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) permissions: Vec<Rule>,
 }
 
 /// `[agents.NAME]`
@@ -120,6 +133,65 @@ pub(super) struct Agent {
     pub(super) seed_history: Option<bool>,
     pub(super) pool_size: Option<usize>,
     pub(super) pool_ttl: Option<Span>,
+    pub(super) frontend_tools: Option<bool>,
+    pub(super) client_tool_timeout: Option<Span>,
+    pub(super) human_in_the_loop: Option<bool>,
+    pub(super) auto_approve: Option<bool>,
+    pub(super) prompt_timeout: Option<Span>,
+    pub(super) interrupt_reason: Option<Reason>,
+    pub(super) interrupt_expires_at: Option<bool>,
+    pub(super) permissions: Vec<Rule>,
+}
+
+/// `[[defaults.permissions]]` and `[[agents.NAME.permissions]]`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    pub(super) decision: Decision,
+    pub(super) tool: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) path: Option<String>,
+}
+
+/// What a rule decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Decision {
+    /// Yes, and nobody is asked.
+    Allow,
+    /// Somebody is asked.
+    Ask,
+    /// No, and nobody is asked.
+    Deny,
+}
+
+impl From<Decision> for engine::Decision {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Allow => Self::Allow,
+            Decision::Ask => Self::Ask,
+            Decision::Deny => Self::Deny,
+        }
+    }
+}
+
+/// Why a run says that it stops for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Reason {
+    /// With a reason of ours.
+    Namespaced,
+    /// With that of AG-UI 1.0.
+    ToolCall,
+}
+
+impl From<Reason> for engine::Reason {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Namespaced => Self::Namespaced,
+            Reason::ToolCall => Self::ToolCall,
+        }
+    }
 }
 
 /// What answers for an agent.
@@ -232,6 +304,17 @@ impl Default for Defaults {
             seed_history: true,
             pool_size: POOL_SIZE,
             pool_ttl: Span(POOL_TTL),
+            frontend_tools: policy.frontend_tools,
+            client_tool_timeout: Span(policy.client_tool_timeout),
+            human_in_the_loop: policy.prompts.questions,
+            auto_approve: policy.prompts.approval == engine::Approval::Granted,
+            prompt_timeout: Span(policy.prompts.timeout),
+            interrupt_reason: match policy.prompts.reason {
+                engine::Reason::Namespaced => Reason::Namespaced,
+                engine::Reason::ToolCall => Reason::ToolCall,
+            },
+            interrupt_expires_at: policy.prompts.tell_expiry,
+            permissions: Vec::new(),
         }
     }
 }

@@ -131,9 +131,16 @@ fn no_zeros(loaded: &Loaded) -> Result<(), Error> {
             vec!["defaults", "start_timeout"],
             defaults.start_timeout.0.is_zero(),
         ),
+        (
+            vec!["defaults", "client_tool_timeout"],
+            defaults.client_tool_timeout.0.is_zero(),
+        ),
+        (
+            vec!["defaults", "prompt_timeout"],
+            defaults.prompt_timeout.0.is_zero(),
+        ),
     ];
     for (name, agent) in &loaded.raw.agents {
-        let start = agent.start_timeout.is_some_and(|span| span.0.is_zero());
         zeros.extend([
             (
                 vec!["agents", name, "turn_timeout"],
@@ -143,8 +150,16 @@ fn no_zeros(loaded: &Loaded) -> Result<(), Error> {
                 vec!["agents", name, "silence_timeout"],
                 agent.silence_timeout.is_some_and(at_once),
             ),
-            (vec!["agents", name, "start_timeout"], start),
         ]);
+        let spans = [
+            ("start_timeout", agent.start_timeout),
+            ("client_tool_timeout", agent.client_tool_timeout),
+            ("prompt_timeout", agent.prompt_timeout),
+        ];
+        zeros.extend(spans.map(|(key, span)| {
+            let is_zero = span.is_some_and(|span| span.0.is_zero());
+            (vec!["agents", name, key], is_zero)
+        }));
     }
     match zeros.into_iter().find(|(_, is_zero)| *is_zero) {
         Some((key, _)) => Err(loaded.refuse(&key, "zero would let nothing through")),
@@ -154,7 +169,7 @@ fn no_zeros(loaded: &Loaded) -> Result<(), Error> {
 
 fn engine_options(loaded: &Loaded, agents: &[Agent]) -> Result<engine::Options, Error> {
     let raw = &loaded.raw;
-    let policy = agent::policy(&raw::Agent::default(), &raw.defaults);
+    let policy = agent::policy(&raw::Agent::default(), Vec::new(), loaded)?;
     let differing = agents.iter().filter(|agent| agent.policy != policy);
     Ok(engine::Options {
         agents: differing

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::de::{DeserializeOwned, value::MapDeserializer};
 
-use super::raw::{Agent, Defaults, Limits, Log, Raw};
+use super::raw::{Agent, Defaults, Limits, Log, Raw, Rule};
 
 /// The keys of a table, as its own deserialiser lists them when it is given one that it does not know.
 fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
@@ -43,6 +43,10 @@ fn the_sample_leaves_no_key_out() {
     }
     for key in keys::<Agent>() {
         assert!(program.contains(*key), "{key} is missing in the example");
+    }
+    let sample = include_str!("../../config/agui.toml");
+    for key in keys::<Rule>() {
+        assert!(sample.contains(&format!(" {key} = \"")), "{key} of a rule");
     }
 }
 

@@ -227,6 +227,14 @@ fn a_bound_or_a_patience_of_nothing_is_refused_wherever_it_is_written() {
             "agents.one.silence_timeout",
             format!("{own}silence_timeout = \"0s\""),
         ),
+        (
+            "defaults.client_tool_timeout",
+            "[defaults]\nclient_tool_timeout = \"0s\"".into(),
+        ),
+        (
+            "agents.one.prompt_timeout",
+            format!("{own}prompt_timeout = \"0s\""),
+        ),
     ] {
         let message = Maker::new().file(&text).fail();
         assert!(

@@ -1,7 +1,7 @@
 //! Agents that are known by name: what a preset fills in, and what is the operator's own to say.
 
 use agui_serve::{
-    config::{Agent, Core, Settings},
+    config::{Agent, Core, Settings, Unasked},
     cores::acp::{Options, PRESETS},
 };
 
@@ -100,10 +100,10 @@ fn no_client_can_be_let_into_a_mode_that_approves_by_itself_but_an_operator_can_
             )
         );
         let agents = agents(&format!("[agents.a]\ncommand = \"x\"\nmode = \"{mode}\""));
-        assert_eq!(agents[0].unattended(), Some(mode));
+        assert_eq!(agents[0].unasked(), [Unasked::Mode(mode.into())]);
     }
     let asking = agents("[agents.a]\npreset = \"pando\"\nmodes = [\"ask\", \"poet:ask\"]");
-    assert_eq!(asking[0].unattended(), None);
+    assert_eq!(asking[0].unasked(), []);
     assert_eq!(acp(&asking[0]).choices.mode, ["ask", "poet:ask"]);
 }
 

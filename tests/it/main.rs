@@ -9,6 +9,7 @@ mod config_database;
 mod config_layers;
 #[cfg(feature = "acp")]
 mod config_presets;
+mod config_prompts;
 mod config_sample;
 mod config_token;
 mod conformance;
