@@ -12,8 +12,23 @@ use crate::{
     stream_runtime::{PEERS, asked, body, lines, runtime, violation},
 };
 
-/// What the help of the demo lists that does not end by itself, takes long, or is no phrase.
-const NO_TRANSCRIPT: [&str; 4] = ["be slow", "ignore stop", "be silent", "repeat"];
+/// What the help of the demo lists that does not end by itself, takes long, wants something of the page or of a
+/// person, or is no phrase.
+const NO_TRANSCRIPT: [&str; 13] = [
+    "be slow",
+    "ignore stop",
+    "be silent",
+    "repeat",
+    "open record 3",
+    "call the page's tools",
+    "call two page tools at once",
+    "ask permission and a page tool at once",
+    "ask permission, then another",
+    "ask two permissions at once",
+    "ask permission",
+    "ask me",
+    "ask for an age",
+];
 
 /// Every phrase that the demo's own help lists and that ends soon by itself, with a number for `N`.
 pub(crate) async fn phrases() -> Vec<String> {

@@ -9,35 +9,48 @@
 //! Every turn binds the session `demo:N`, where N counts the turns of the session from 1. So it can
 //! be seen from outside whether a thread goes on in its session, and "how often?" says it in words.
 //!
+//! It waits for whatever a turn can wait for: tools of the page, permissions, answers ([`Wait`]), one after another
+//! and several at once; what became of each it says in words.
+//!
 //! All waiting is in tokio time. A script ends with [`StopReason::Cancelled`] as soon as the turn is to
 //! stop, except where it says that it does not.
 
 mod phrases;
 mod play;
 mod plays;
+mod prompts;
 mod script;
+mod wait;
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-pub use self::script::{Script, Step};
+pub use self::{
+    script::{Script, Step},
+    wait::{Wait, age, to_write, two_questions},
+};
 use crate::{
     cores::Core,
     deps::{Model, SessionRef, StopReason, TurnError, TurnIo, TurnRequest},
-    protocol::AgentCapabilities,
+    protocol::{AgentCapabilities, Tool},
 };
+
+/// Makes the script of a turn, on a page that has these tools.
+type Author = dyn Fn(&TurnRequest, &[Tool]) -> Script + Send + Sync;
 
 /// The core. Cheap to clone.
 #[derive(Clone)]
 pub struct Demo {
-    script: Arc<dyn Fn(&TurnRequest) -> Script + Send + Sync>,
+    script: Arc<Author>,
 }
 
 impl Demo {
     /// Answers from the phrase book.
     pub fn new() -> Self {
-        Self::scripted(phrases::answer)
+        Self {
+            script: Arc::new(phrases::answer),
+        }
     }
 
     /// Plays the same script in every turn.
@@ -48,7 +61,7 @@ impl Demo {
     /// Plays what `script` makes of each turn's request.
     pub fn scripted(script: impl Fn(&TurnRequest) -> Script + Send + Sync + 'static) -> Self {
         Self {
-            script: Arc::new(script),
+            script: Arc::new(move |request, _| script(request)),
         }
     }
 }
@@ -71,6 +84,9 @@ impl Core for Demo {
         capabilities.transport.streaming = Some(true);
         capabilities.tools.supported = Some(true);
         capabilities.tools.parallel_calls = Some(true);
+        capabilities.tools.client_provided = Some(true);
+        capabilities.human_in_the_loop.approvals = Some(true);
+        capabilities.human_in_the_loop.interrupts = Some(true);
         capabilities.reasoning.supported = Some(true);
         capabilities.reasoning.streaming = Some(true);
         capabilities
@@ -96,7 +112,7 @@ impl Core for Demo {
             if io.bind(SessionRef::new(&session)).await.is_err() {
                 return Ok(StopReason::Cancelled);
             }
-            play::play(script(&request), &io).await
+            play::play(script(&request, &io.tools()), &io).await
         })
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::{Script, plays};
-use crate::deps::TurnRequest;
+use super::{Script, plays, prompts};
+use crate::{deps::TurnRequest, protocol::Tool};
 
 /// What was asked.
 pub(super) struct Asked<'a> {
     /// The turn.
     pub(super) request: &'a TurnRequest,
+    /// The tools that the page has.
+    pub(super) tools: &'a [Tool],
     /// What stands for the phrase's `N`; zero without one.
     pub(super) number: usize,
 }
@@ -59,6 +61,43 @@ const BOOK: &[Phrase] = &[
     Phrase("refuse", "a refusal", plays::refusal),
     Phrase("notice", "a notice amid a text", plays::notice),
     Phrase("report usage", "token counts", plays::usage),
+    Phrase(
+        "open record N",
+        "the page's tool openRecord",
+        prompts::record,
+    ),
+    Phrase(
+        "call the page's tools",
+        "each of them, one after the other",
+        prompts::every_page_tool,
+    ),
+    Phrase(
+        "call two page tools at once",
+        "two pending calls in one run",
+        prompts::two_page_tools,
+    ),
+    Phrase(
+        "ask permission and a page tool at once",
+        "both pending",
+        prompts::permission_and_page_tool,
+    ),
+    Phrase(
+        "ask permission, then another",
+        "one after the other",
+        prompts::permission_twice,
+    ),
+    Phrase(
+        "ask two permissions at once",
+        "both pending",
+        prompts::two_permissions,
+    ),
+    Phrase(
+        "ask permission",
+        "a call that waits for a yes",
+        prompts::permission,
+    ),
+    Phrase("ask me", "two questions with options", prompts::questions),
+    Phrase("ask for an age", "a form with a number", prompts::age),
     Phrase("echo prompt", "what reached the agent", plays::echo_prompt),
     Phrase("echo state", "the page's state", plays::echo_state),
     Phrase("echo context", "the page's context", plays::echo_context),
@@ -72,13 +111,17 @@ const BOOK: &[Phrase] = &[
 ];
 
 /// What the book makes of a turn's prompt.
-pub(super) fn answer(request: &TurnRequest) -> Script {
+pub(super) fn answer(request: &TurnRequest, tools: &[Tool]) -> Script {
     let prompt = request.prompt.text();
     if let Some(rest) = after_prefix(prompt.trim(), "repeat:") {
         return Script::new().say(rest.trim());
     }
     match look_up(&prompt) {
-        Some((Phrase(_, _, play), number)) => play(&Asked { request, number }),
+        Some((Phrase(_, _, play), number)) => play(&Asked {
+            request,
+            tools,
+            number,
+        }),
         None => Script::new().say(&help()),
     }
 }

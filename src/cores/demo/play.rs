@@ -4,8 +4,8 @@ use std::{ops::ControlFlow, vec};
 
 use tokio::time::sleep;
 
-use super::{Script, Step};
-use crate::deps::{CoreEvent, StopReason, TurnError, TurnIo};
+use super::{Script, Step, wait::wait};
+use crate::deps::{CoreEvent, Gone, StopReason, TurnError, TurnIo};
 
 /// What a flood says, over and over; each is one delta.
 const WORDS: [&str; 8] = [
@@ -17,12 +17,13 @@ type End = Result<StopReason, TurnError>;
 /// Plays a script to its end, or until the turn is to stop.
 pub(super) async fn play(script: Script, io: &TurnIo) -> End {
     let mut steps = script.into_iter();
+    let mut pages = 0;
     // One wait for the whole of it: a stop is heeded in the middle of a pause, of a flood, and while
     // the adapter is behind. Dropping `run` loses at most the event that nobody took.
     let mut played = tokio::select! {
         biased;
         () = io.stopped() => ControlFlow::Break(Ok(StopReason::Cancelled)),
-        played = run(&mut steps, io) => played,
+        played = run(&mut steps, &mut pages, io) => played,
     };
     loop {
         match played {
@@ -30,7 +31,7 @@ pub(super) async fn play(script: Script, io: &TurnIo) -> End {
             ControlFlow::Continue(Heedless::Now) => {}
             ControlFlow::Continue(Heedless::OnceStopped) => io.stopped().await,
         }
-        played = run(&mut steps, io).await;
+        played = run(&mut steps, &mut pages, io).await;
     }
 }
 
@@ -41,19 +42,24 @@ enum Heedless {
 }
 
 /// Plays steps up to the end of the turn, or to one that changes how a stop is heeded.
-async fn run(steps: &mut vec::IntoIter<Step>, io: &TurnIo) -> ControlFlow<End, Heedless> {
+async fn run(
+    steps: &mut vec::IntoIter<Step>,
+    pages: &mut usize,
+    io: &TurnIo,
+) -> ControlFlow<End, Heedless> {
     for step in steps {
         match step {
-            Step::Emit(event) => emit(io, event).await?,
+            Step::Emit(event) => taken(io.emit(event).await)?,
             Step::Words { count, every } => {
                 for word in WORDS.into_iter().cycle().take(count) {
                     if !every.is_zero() {
                         sleep(every).await;
                     }
-                    emit(io, CoreEvent::Text(word.into())).await?;
+                    taken(io.emit(CoreEvent::Text(word.into())).await)?;
                 }
             }
             Step::Pause(time) => sleep(time).await,
+            Step::Wait(waits) => taken(wait(waits, pages, io).await)?,
             Step::IgnoreStop => return ControlFlow::Continue(Heedless::Now),
             Step::AwaitStop => return ControlFlow::Continue(Heedless::OnceStopped),
             Step::Fail { code, message } => {
@@ -66,9 +72,10 @@ async fn run(steps: &mut vec::IntoIter<Step>, io: &TurnIo) -> ControlFlow<End, H
     ControlFlow::Break(Ok(StopReason::EndTurn))
 }
 
-async fn emit(io: &TurnIo, event: CoreEvent) -> ControlFlow<End> {
-    match io.emit(event).await {
+/// Goes on if somebody listens.
+fn taken(emitted: Result<(), Gone>) -> ControlFlow<End> {
+    match emitted {
         Ok(()) => ControlFlow::Continue(()),
-        Err(_gone) => ControlFlow::Break(Ok(StopReason::Cancelled)),
+        Err(Gone) => ControlFlow::Break(Ok(StopReason::Cancelled)),
     }
 }

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
+use super::Wait;
 use crate::{
-    deps::{Code, CoreEvent, Model, StopReason},
+    deps::{Code, CoreEvent, Model, PermissionRequest, Question, StopReason},
     protocol::{Content, TokenUsage},
 };
 
@@ -23,6 +24,9 @@ pub enum Step {
     },
     /// Does nothing for so long.
     Pause(Duration),
+    /// Waits for all of these at once, then says as text, a line each, what became of them. Later steps know nothing
+    /// of that.
+    Wait(Vec<Wait>),
     /// Does not heed a stop from here on.
     IgnoreStop,
     /// Waits until the turn is to stop; what follows is played after that.
@@ -208,6 +212,34 @@ impl Script {
     #[must_use]
     pub fn pause(self, time: Duration) -> Self {
         self.step(Step::Pause(time))
+    }
+
+    /// Calls a tool of the page, and says what became of it: `NAME: text`, `NAME failed: text`, or
+    /// `NAME: not executed: …`.
+    #[must_use]
+    pub fn call_page(self, name: &str, arguments: Value) -> Self {
+        self.together(vec![Wait::page(name, arguments)])
+    }
+
+    /// Asks for permission, and says what became of it: `TOOL: allowed (option)`, `TOOL: denied (option, why)`, or
+    /// `TOOL: denied (why)`. The call that waits for it is opened before and answered after, with `written` or
+    /// `permission denied`.
+    #[must_use]
+    pub fn permission(self, request: PermissionRequest) -> Self {
+        self.together(vec![Wait::permission(request)])
+    }
+
+    /// Asks the person, and says the answer as a model reads it, or `no answer (why)`. The call that asks is opened
+    /// before and answered after.
+    #[must_use]
+    pub fn ask(self, question: Question) -> Self {
+        self.together(vec![Wait::Question(question)])
+    }
+
+    /// Waits for all of these at once, and says in their order what became of them.
+    #[must_use]
+    pub fn together(self, waits: Vec<Wait>) -> Self {
+        self.step(Step::Wait(waits))
     }
 
     /// Does not heed a stop from here on.

@@ -1,3 +1,5 @@
+mod waits;
+
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
@@ -39,13 +41,15 @@ fn request(prompt: &str) -> TurnRequest {
     }
 }
 
-/// Plays a turn to its end and takes all it says.
+/// Plays a turn to its end and takes all it says. What it waits for is answered as if it were being stopped.
 async fn turn(demo: &Demo, request: TurnRequest) -> (Outcome, Vec<Signal>) {
     let (io, mut inbox) = TurnIo::channel(1, CancellationToken::new());
     let all = async {
         let mut signals = Vec::new();
         while let Some(signal) = inbox.recv().await {
-            signals.push(signal);
+            if !matches!(signal, Signal::Ask(_)) {
+                signals.push(signal);
+            }
         }
         signals
     };
