@@ -116,7 +116,7 @@ pub struct Agent {
     pub description: Option<String>,
     /// The model behind it, if known without starting anything.
     pub model: Option<Model>,
-    /// What it declares of AG-UI 1.0.
+    /// What it declares of AG-UI 1.0, whatever is switched off for it.
     pub capabilities: AgentCapabilities,
     /// The folder that it works in, if it works in one. A session of another folder is not returned to.
     /// Never told to clients.

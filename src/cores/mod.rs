@@ -29,7 +29,9 @@ pub const POOL_TTL: Duration = Duration::from_mins(10);
 
 /// One kind of agent.
 pub trait Core: Send + Sync + 'static {
-    /// What it declares of AG-UI 1.0.
+    /// What it declares of AG-UI 1.0. What the adapter does for every core it leaves out: state. What a policy may
+    /// switch off it declares if it does it at all: `tools.clientProvided` if it calls tools of the page,
+    /// `humanInTheLoop.approvals` if it asks for permission, `humanInTheLoop.interrupts` if it asks people anything.
     fn capabilities(&self) -> AgentCapabilities;
 
     /// The model behind it, if known without starting anything.
@@ -97,7 +99,7 @@ impl Cores {
                 name: definition.name.clone(),
                 description: definition.description.clone(),
                 model: definition.core.model(),
-                capabilities: declared(definition.core.capabilities()),
+                capabilities: definition.core.capabilities(),
                 workdir: definition.core.workdir().map(Path::to_owned),
                 choices: definition.core.choices(),
             })
@@ -113,13 +115,6 @@ impl Cores {
         let index = self.agents.iter().position(|agent| agent.name == *name)?;
         self.cores.get(index)
     }
-}
-
-/// What a core declares, and what the adapter does for every core.
-fn declared(mut capabilities: AgentCapabilities) -> AgentCapabilities {
-    capabilities.state.snapshots = Some(true);
-    capabilities.state.deltas = Some(true);
-    capabilities
 }
 
 impl Deps for Cores {

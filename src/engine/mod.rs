@@ -28,6 +28,7 @@
 
 mod answers;
 mod asked;
+mod abilities;
 mod bounds;
 mod documents;
 mod ending;

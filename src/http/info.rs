@@ -33,7 +33,7 @@ struct Descriptor<'a> {
     /// What can be chosen, as far as a session has told.
     #[serde(skip_serializing_if = "Settings::is_empty")]
     settings: Settings,
-    capabilities: &'a AgentCapabilities,
+    capabilities: AgentCapabilities,
 }
 
 /// What the daemon as a whole can do.
@@ -51,13 +51,20 @@ struct Capabilities {
 }
 
 impl Capabilities {
-    /// Runs carry a state document; nothing asks the page yet.
-    const NOW: Self = Self {
-        frontend_tools: false,
-        human_in_the_loop: false,
-        shared_state: true,
-        interrupts: false,
-    };
+    /// What any of the agents can do. Every run carries a state document.
+    fn of(agents: &[Descriptor<'_>]) -> Self {
+        let any = |can: fn(&AgentCapabilities) -> Option<bool>| {
+            agents
+                .iter()
+                .any(|agent| can(&agent.capabilities) == Some(true))
+        };
+        Self {
+            frontend_tools: any(|it| it.tools.client_provided),
+            human_in_the_loop: any(|it| it.human_in_the_loop.supported),
+            shared_state: true,
+            interrupts: any(|it| it.human_in_the_loop.interrupts),
+        }
+    }
 }
 
 impl<'a> Info<'a> {
@@ -77,16 +84,17 @@ impl<'a> Info<'a> {
                 url: format!("http://{host}{}/{}", path.prefix(), agent.name),
                 model: agent.model.clone().or_else(|| heard(&settings)),
                 settings,
-                capabilities: &agent.capabilities,
+                capabilities: runtime.capabilities(agent),
             }
         };
+        let agents: Vec<_> = runtime.agents().iter().map(describe).collect();
         Self {
             protocol: "ag-ui",
             protocol_version: PROTOCOL_VERSION,
             version: env!("CARGO_PKG_VERSION"),
             path: path.to_string(),
-            agents: runtime.agents().iter().map(describe).collect(),
-            capabilities: Capabilities::NOW,
+            capabilities: Capabilities::of(&agents),
+            agents,
         }
     }
 }

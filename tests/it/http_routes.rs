@@ -2,7 +2,8 @@
 
 use agui_serve::{
     cores::demo::Demo,
-    engine::Limits,
+    deps::AgentName,
+    engine::{Approval, Limits, Policy, Prompts},
     http::{BasePath, HostName, Origin},
 };
 use serde_json::json;
@@ -151,7 +152,7 @@ async fn info_describes_the_agents_and_starts_none() {
     assert_eq!(info["path"], "/agui");
     assert_eq!(
         info["capabilities"],
-        json!({"frontendTools": false, "humanInTheLoop": false, "sharedState": true, "interrupts": false})
+        json!({"frontendTools": true, "humanInTheLoop": true, "sharedState": true, "interrupts": true})
     );
     let agents = info["agents"].as_array().unwrap();
     assert_eq!(agents.len(), 2);
@@ -165,6 +166,51 @@ async fn info_describes_the_agents_and_starts_none() {
     let text = String::from_utf8(answer.body).unwrap();
     assert!(!text.contains(TOKEN) && !text.contains("null"), "{text}");
     assert_eq!(daemon.turns(), 0);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn r29_what_the_daemon_can_do_follows_its_configuration_and_its_agents() {
+    let off = || Policy {
+        frontend_tools: false,
+        prompts: Prompts {
+            approval: Approval::Denied,
+            questions: false,
+            ..Prompts::default()
+        },
+        ..Policy::default()
+    };
+    for (policies, anything) in [([off(), off()], false), ([off(), Policy::default()], true)] {
+        let daemon = Daemon::build()
+            .agent("demo", Demo::new())
+            .agent("second", Demo::new())
+            .engine(|options| {
+                let names = ["demo", "second"].map(|name| AgentName::new(name).unwrap());
+                options.agents = names.into_iter().zip(policies).collect();
+            })
+            .start();
+        let info = daemon.ask("GET", "/agui/info").send().await.json();
+        assert_eq!(
+            info["capabilities"],
+            json!({"frontendTools": anything, "humanInTheLoop": anything, "sharedState": true, "interrupts": anything})
+        );
+        let [first, second] = [0, 1].map(|index| &info["agents"][index]["capabilities"]);
+        assert_eq!(first["tools"]["clientProvided"], false);
+        assert_eq!(second["tools"]["clientProvided"], anything);
+        assert_eq!(
+            second["humanInTheLoop"],
+            json!({"supported": anything, "approvals": anything, "interrupts": anything, "approveWithEdits": false})
+        );
+        daemon.stop().await;
+    }
+    // An agent that asks nobody anything.
+    let (puppet, _turns) = Puppet::new();
+    let daemon = Daemon::start(puppet);
+    let info = daemon.ask("GET", "/agui/info").send().await.json();
+    assert_eq!(
+        info["capabilities"],
+        json!({"frontendTools": false, "humanInTheLoop": false, "sharedState": true, "interrupts": false})
+    );
     daemon.stop().await;
 }
 
