@@ -40,7 +40,9 @@
 //!    them; the writer opens and closes what the protocol wants opened and closed; their frames are
 //!    appended to the log, whatever was ready as one entry. Messages are kept in the store as they are complete.
 //!    Whoever looks on meanwhile visits the turn and is told what there is; then it reads the same log.
-//! 4. The turn ends: the core is done, has failed, has panicked, or was stopped because its reader is
+//! 4. Where the core needs the page or a person, it asks ([`deps::Ask`]) and waits. Unless the agent's policy decides at
+//!    once, the run ends there and the turn does not: the run that brings the answer goes on with it.
+//! 5. The turn ends: the core is done, has failed, has panicked, or was stopped because its reader is
 //!    gone, it took too long, or the daemon shuts down. One synchronous function decides what that
 //!    means; the end is noted in the store, the thread's slot is given back (to the run that waits for it first),
 //!    then the one terminal event is written.
@@ -48,7 +50,8 @@
 //! # Embedding
 //!
 //! A Rust program can serve an agent of its own: it implements [`Deps`], which is one method and a list of
-//! names, and hands it to a [`Runtime`], which opens no socket.
+//! names, and hands it to a [`Runtime`], which opens no socket. In a turn it can say what happens, call the page's tools,
+//! ask for permission and ask people ([`deps::TurnIo`]).
 //!
 //! - [`Runtime::listen`] binds one at once and gives a [`Listener`], which tells its address, waits, and
 //!   shuts down without touching runs or state.
