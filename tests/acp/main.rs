@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails a test")]
 
+mod asking;
 mod conformance;
 mod daemon;
 mod desk;
@@ -11,6 +12,7 @@ mod history;
 mod keeping;
 mod letting_go;
 mod login;
+mod questions;
 mod settings;
 mod sharing;
 mod speaking;

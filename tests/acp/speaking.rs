@@ -1,11 +1,9 @@
 //! What an agent says, and what it is told.
 
 use agui_serve::{
-    deps::{Code, CoreEvent, SessionRef, Signal, StopReason},
+    deps::{CoreEvent, SessionRef, Signal, StopReason},
     protocol::{Content, ContextEntry, Part, PartKind, Source},
 };
-
-use serde_json::json;
 
 use crate::stage::{Stage, events, text};
 
@@ -60,38 +58,6 @@ async fn text_thoughts_a_tool_and_its_result_come_in_order() {
     assert_eq!(usage.total_tokens, Some(7));
     assert_eq!(usage.model.as_deref(), Some("fake-1"));
     stage.assert_reaped().await;
-}
-
-#[tokio::test]
-async fn permission_is_refused_with_the_agents_own_option() {
-    let ask =
-        r#"ask {"toolCallId":"c","title":"rm x","kind":"execute","rawInput":{"command":"rm x"}}"#;
-    let (outcome, signals) = Stage::new(&[], &["say before ", ask]).play().await;
-    assert_eq!(outcome.unwrap(), StopReason::EndTurn);
-    assert_eq!(
-        text(&signals),
-        r#"before {"outcome":"selected","optionId":"no"}"#
-    );
-    let result = events(&signals).into_iter().find_map(|event| match event {
-        CoreEvent::ToolCallResult { failed, .. } => Some(*failed),
-        _ => None,
-    });
-    assert_eq!(result, Some(true), "the refused call has a result");
-    let notice = CoreEvent::Notice {
-        name: "permission_refused".into(),
-        call: Some("c".into()),
-        value: json!({"title": "rm x", "kind": "execute"}),
-    };
-    assert!(events(&signals).contains(&&notice), "{signals:#?}");
-}
-
-#[tokio::test]
-async fn an_agent_that_gives_up_because_it_was_refused_something_was_not_stopped() {
-    let ask = r#"ask {"toolCallId":"c","title":"rm x","kind":"execute"}"#;
-    let (outcome, _) = Stage::new(&[], &[ask, "stop cancelled"]).play().await;
-    assert_eq!(outcome.unwrap(), StopReason::Refusal);
-    let (outcome, _) = Stage::new(&[], &["stop cancelled"]).play().await;
-    assert_eq!(outcome.unwrap_err().code(), Code::AgentError);
 }
 
 #[tokio::test]

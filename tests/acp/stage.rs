@@ -8,7 +8,7 @@ use agui_serve::{
         acp::{Acp, Options},
     },
     deps::{
-        AgentName, CoreEvent, Forgotten, PerSetting, Principal, Session, SessionRef, Signal,
+        AgentName, Ask, CoreEvent, Forgotten, PerSetting, Principal, Session, SessionRef, Signal,
         StopReason, TurnError, TurnIo, TurnRequest,
     },
     protocol::{Content, ContextEntry, Message, ThreadId, decode},
@@ -195,6 +195,24 @@ impl Stage {
                     self.stop.cancel();
                 }
                 signals.push(signal);
+            }
+            signals
+        };
+        timeout(PATIENCE, async { tokio::join!(turn, watch) })
+            .await
+            .expect("the turn ends")
+    }
+
+    /// Plays the turn to its end, and hands what it asks to `ask`, which need not answer. Answers with whatever else it says.
+    pub(crate) async fn play_asked(&self, mut ask: impl FnMut(Ask)) -> (Outcome, Vec<Signal>) {
+        let (turn, mut inbox) = self.start();
+        let watch = async {
+            let mut signals = Vec::new();
+            while let Some(signal) = inbox.recv().await {
+                match signal {
+                    Signal::Ask(asked) => ask(asked),
+                    signal => signals.push(signal),
+                }
             }
             signals
         };

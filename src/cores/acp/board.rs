@@ -18,10 +18,11 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use super::{
+    request::{Request, Subject},
     shelf::{Conversation, Number},
     transport::Room,
 };
-use crate::{deps::TurnIo, protocol::ThreadId};
+use crate::protocol::ThreadId;
 
 /// How many updates wait for a turn at most.
 const QUEUE: usize = 16;
@@ -41,14 +42,16 @@ const KEPT_IN_ALL: usize = 16 * 1024 * 1024;
 pub(super) enum Incoming {
     /// Parameters of `session/update`.
     Update(Value),
-    /// Parameters of `session/request_permission`, which was answered or is about to be.
-    Asked(Value),
+    /// Something is asked of people.
+    Asked(Box<Request>),
 }
 
 impl Incoming {
     fn params(&self) -> &Value {
-        let (Self::Update(params) | Self::Asked(params)) = self;
-        params
+        match self {
+            Self::Update(params) => params,
+            Self::Asked(request) => &request.params,
+        }
     }
 }
 
@@ -63,8 +66,15 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Keeps something, or counts it if that would be too much.
-    pub(super) fn push(&mut self, incoming: Incoming) {
+    /// Keeps something, or counts it if that would be too much. What is asked is answered as cancelled; that permission
+    /// was asked for is part of the story.
+    pub(super) fn push(&mut self, mut incoming: Incoming) {
+        if let Incoming::Asked(request) = &mut incoming {
+            request.cancel();
+            if request.subject != Subject::Permission {
+                return;
+            }
+        }
         let bytes = incoming.params().to_string().len();
         if self.bytes + bytes > KEPT {
             self.lost += 1;
@@ -97,11 +107,10 @@ impl Kept {
 
 /// What a turn hears with, as the program's side of it.
 #[derive(Clone)]
-pub(super) struct Ear {
+struct Ear {
     /// Which turn's it is.
     number: u64,
     queue: mpsc::Sender<(Incoming, Option<Room>)>,
-    io: TurnIo,
 }
 
 /// What a turn hears. Dropping it is not to listen any more.
@@ -171,7 +180,6 @@ impl Board {
         self: &Arc<Self>,
         process: Number,
         conversation: &Conversation,
-        io: TurnIo,
     ) -> Option<Hearing> {
         let Conversation { thread, session } = conversation;
         let address = Address {
@@ -187,9 +195,7 @@ impl Board {
         lines.owners.put(address.clone(), thread.clone());
         lines.last += 1;
         let number = lines.last;
-        lines
-            .ears
-            .insert(address.clone(), Ear { number, queue, io });
+        lines.ears.insert(address.clone(), Ear { number, queue });
         if let Some(before) = lines.homes.put(conversation.clone(), process)
             && before != process
         {
@@ -256,13 +262,6 @@ impl Side {
             board: Arc::default(),
             process: Number(0),
         }
-    }
-
-    /// Whoever hears what is said with these parameters.
-    pub(super) fn ear(&self, params: &Value) -> Option<Ear> {
-        let mut lines = self.board.lines.lock();
-        let address = lines.owner(self.process, params)?;
-        lines.ears.get(&address).cloned()
     }
 
     /// Hands something on to the turn that hears it, or keeps it.
@@ -337,20 +336,6 @@ impl Lines {
 pub(super) fn is_usable(id: &str) -> bool {
     const LONGEST: usize = 1024;
     !id.is_empty() && id.len() <= LONGEST
-}
-
-impl Ear {
-    /// Whether the turn is to stop.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.io.is_stopped()
-    }
-
-    /// Hands something on, and returns once the turn has taken it and all before it, or does not listen any
-    /// more.
-    pub(super) async fn hand_over(&self, incoming: Incoming) {
-        let _ = self.queue.send((incoming, None)).await;
-        let _ = self.queue.reserve_many(QUEUE).await;
-    }
 }
 
 impl Hearing {

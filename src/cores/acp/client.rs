@@ -7,7 +7,7 @@
 //! a handler that waits for a turn to take an update holds back the answer behind it, so that an answer
 //! never overtakes an update. No handler waits for anything but that queue. It is one loop for all turns of a
 //! process: a turn that takes nothing holds up the others, so none may wait for an answer without taking what
-//! it hears meanwhile.
+//! it hears meanwhile. What is asked of people goes on in that queue, with the place for its answer.
 
 use std::sync::Arc;
 
@@ -16,11 +16,12 @@ use agent_client_protocol::{
     v1::{ConnectionTo, Responder},
 };
 use serde_json::Value;
-use tracing::{debug, info};
+use tokio::sync::Semaphore;
+use tracing::debug;
 
 use super::{
-    board::{Ear, Incoming, Side},
-    permission::Decision,
+    board::{Incoming, Side},
+    request::{OPEN, Request, Subject},
     transport::Gate,
 };
 
@@ -72,10 +73,10 @@ pub(super) async fn connect<R: Send>(
     channel: Channel,
     gate: Arc<Gate>,
     side: Side,
-    agent: String,
     main: impl AsyncFnOnce(Peer) -> R,
 ) -> Result<R, sdk::Error> {
-    let asked = side.clone();
+    let (asked, gates) = (side.clone(), Arc::clone(&gate));
+    let places = Arc::new(Semaphore::new(OPEN));
     Client
         .v1()
         .on_receive_notification(
@@ -93,27 +94,20 @@ pub(super) async fn connect<R: Send>(
         )
         .on_receive_request(
             async move |message: Untyped, responder: Responder, _: ConnectionTo<Agent>| {
+                let room = gates.room();
                 let (method, params) = message.into_parts();
-                if method != "session/request_permission" {
-                    debug!(method, "a request of the agent is refused");
-                    return responder.respond_with_error(sdk::Error::method_not_found());
-                }
-                let ear = asked.ear(&params);
-                let is_stopping = ear.as_ref().is_some_and(Ear::is_stopping);
-                let decision = Decision::of(&params, is_stopping);
-                info!(
-                    agent,
-                    decision = decision.as_str(),
-                    "the agent asked for permission"
-                );
-                debug!(agent, kind = %params["toolCall"]["kind"], "the agent asked for permission");
-                let answer = decision.answer();
-                // Answered once the turn has taken it: an answer gives the room back.
-                match ear {
-                    Some(ear) => ear.hand_over(Incoming::Asked(params)).await,
-                    None => asked.hand_on(Incoming::Asked(params), None).await,
-                }
-                responder.respond(answer)
+                let subject = match Subject::of(&method, &params) {
+                    Ok(subject) => subject,
+                    Err(error) => {
+                        debug!(method, "a request of the agent is refused");
+                        return responder.respond_with_error(error);
+                    }
+                };
+                let request = Request::new(subject, params, responder, &places);
+                asked
+                    .hand_on(Incoming::Asked(Box::new(request)), Some(room))
+                    .await;
+                Ok(())
             },
             sdk::on_receive_request!(),
         )

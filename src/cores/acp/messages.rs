@@ -29,6 +29,8 @@ pub(super) fn read(text: &str) -> Option<Message> {
             let params = members.shift_remove("params").unwrap_or_default();
             match id {
                 Some(id) => Message::request(method, params, id?).ok(),
+                // The SDK would keep one that it cannot read from our handlers.
+                None if method == "$/cancel_request" && !names_request(&params) => None,
                 None => Message::notification(method, params).ok(),
             }
         }
@@ -55,6 +57,10 @@ fn outcome(result: Option<Value>, error: Option<Value>) -> Result<Value, sdk::Er
         }
         _ => Err(sdk::Error::internal_error().data("the answer is malformed")),
     }
+}
+
+fn names_request(params: &Value) -> bool {
+    params.get("requestId").and_then(id).is_some()
 }
 
 /// An id as JSON-RPC has it: an integer, a text, or null.

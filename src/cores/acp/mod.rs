@@ -10,12 +10,14 @@
 //!   behind; `ending` has the steps of that. `stderr` is what it complains about.
 //! - The wire: `lines` cuts its output into lines of bounded length, of which `messages` reads the messages;
 //!   `transport` carries them to the SDK and bounds what is inside it; `client` is the SDK with our handlers,
-//!   which decide with `permission`, and `board` knows who hears what is said.
+//!   and `board` knows who hears what is said. A `request` is something that is asked of people, with the place for its
+//!   answer.
 //! - The pool: `worker` is the task that all of that runs in; `pool` hands out workers, as `shelf` decides;
 //!   `leftovers` looks whether a stop was one.
 //! - The conversation: `turn`, `session`, `settings` and `talk` hold it. `prompt`, `preface`, `translate`, `past` and
 //!   `usage` are synchronous: they turn what people say into what agents take, and what agents say into events, or,
-//!   of what a session remembers, into messages. `vendors` has what agents add to the protocol, `preset` knows
+//!   of what a session remembers, into messages. So are `permission` and `form`, which read what is asked of people and
+//!   make answers of what they say. `vendors` has what agents add to the protocol, `preset` knows
 //!   agents by name.
 //! - Beside it: `probe` is an agent outside of any turn, for whoever wants to know whether it works.
 //!
@@ -27,6 +29,7 @@ mod board;
 mod client;
 mod ending;
 mod failure;
+mod form;
 mod leftovers;
 mod lines;
 mod messages;
@@ -39,6 +42,7 @@ mod preset;
 pub mod probe;
 mod process;
 mod prompt;
+mod request;
 mod session;
 mod settings;
 mod shelf;

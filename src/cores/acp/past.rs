@@ -6,7 +6,6 @@ use std::{collections::HashMap, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    board::Incoming,
     preface,
     translate::{NAME, Translator, clip, part},
 };
@@ -69,7 +68,7 @@ impl Past {
                 self.heard(part, id);
             }
         } else {
-            let events = self.translator.translate(Incoming::Update(params));
+            let events = self.translator.translate(params);
             self.take(events);
         }
         if self.bytes > KEPT {

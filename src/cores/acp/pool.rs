@@ -25,7 +25,6 @@ use super::{
     supervisor,
     worker::{self, Starting, Work, Worker},
 };
-use crate::deps::TurnIo;
 
 /// The processes of one agent and one principal.
 pub(super) struct Pool {
@@ -195,9 +194,9 @@ impl Lease {
     }
 
     /// Begins to listen to a conversation. `None` if its session is another thread's in this process.
-    pub(super) fn listen(&self, conversation: &Conversation, io: TurnIo) -> Option<Hearing> {
+    pub(super) fn listen(&self, conversation: &Conversation) -> Option<Hearing> {
         let Hold { pool, number, .. } = &self.hold;
-        pool.board.listen(*number, conversation, io)
+        pool.board.listen(*number, conversation)
     }
 
     /// What a session offers that the process has open.

@@ -18,10 +18,7 @@ use super::{
     shelf::Conversation,
     worker::Hello,
 };
-use crate::{
-    deps::TurnIo,
-    protocol::{MessageBody, ThreadId},
-};
+use crate::protocol::{MessageBody, ThreadId};
 
 /// An agent may answer `session/load` before it has told the whole history. So much silence means that
 /// it has.
@@ -65,7 +62,6 @@ pub(super) enum Origin {
 pub(super) struct Opening<'a> {
     pub(super) lease: &'a Lease,
     pub(super) thread: &'a ThreadId,
-    pub(super) io: &'a TurnIo,
     pub(super) options: &'a Options,
 }
 
@@ -100,7 +96,7 @@ impl Opening<'_> {
     /// Any [`Failure`] but [`Failure::Unavailable`].
     pub(super) async fn open(&self, known: &Conversation) -> Result<Session, Failure> {
         // Another thread's session may have that name in this process.
-        let Some(hearing) = self.lease.listen(known, self.io.clone()) else {
+        let Some(hearing) = self.lease.listen(known) else {
             return self.open_new(Origin::Replacement).await;
         };
         let mut session = Session::new(known.clone(), Origin::Known, hearing);
@@ -134,7 +130,7 @@ impl Opening<'_> {
             thread: self.thread.clone(),
             session: id.ok_or_else(|| wrong("missing or too long"))?.to_owned(),
         };
-        let hearing = self.lease.listen(&conversation, self.io.clone());
+        let hearing = self.lease.listen(&conversation);
         let hearing = hearing.ok_or_else(|| wrong("that of another session"))?;
         let mut session = Session::new(conversation, origin, hearing);
         session.offers.read(&shown);

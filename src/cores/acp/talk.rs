@@ -1,21 +1,25 @@
 //! What goes on in an open session in one turn: what was said before it, the settings, the prompt, and what the
 //! agent says.
 
+mod asks;
+mod setting;
+
 use std::sync::Arc;
 
 use agent_client_protocol as sdk;
+use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use tokio::time::timeout;
-use tracing::{debug, warn};
+use tracing::warn;
 
+use self::asks::Asks;
 use super::{
     board::{Hearing, Incoming, Kept},
     client::Peer,
-    failure::{Failure, describe, is_closed},
+    failure::Failure,
     preface::{self, Earlier},
     prompt::{Prompt, Takes},
     session::{Origin, Session},
-    settings::{Offers, Step},
+    settings::Offers,
     shelf::Conversation,
     translate::Translator,
     turn::{Halt, Turn},
@@ -23,7 +27,7 @@ use super::{
     vendors::Vendor,
     worker::Worker,
 };
-use crate::deps::{CoreEvent, Gone, SessionRef, SettingKind, StopReason};
+use crate::deps::{CoreEvent, Gone, SessionRef, StopReason};
 
 /// What goes on in an open session.
 pub(super) struct Talk<'a> {
@@ -42,8 +46,12 @@ pub(super) struct Talk<'a> {
     meters: Option<Arc<Meters>>,
     /// What the session was last said to be called.
     title: Option<String>,
+    /// What people are asked at the moment.
+    asks: Asks,
     /// Whether the agent was refused something.
     was_refused: bool,
+    /// Whether it was said in the log that nobody could be asked something.
+    has_warned: bool,
     vendor: Vendor,
 }
 
@@ -80,7 +88,9 @@ impl<'a> Talk<'a> {
             offers,
             hearing,
             title: None,
+            asks: Asks::default(),
             was_refused: false,
+            has_warned: false,
             vendor,
         };
         talk.show().await?;
@@ -109,99 +119,20 @@ impl<'a> Talk<'a> {
             return Ok(());
         }
         for incoming in kept.said {
-            self.entitle(&incoming).await?;
-            let events = self.translator.translate(incoming);
-            self.emit(events).await?;
+            let events = match incoming {
+                Incoming::Update(params) => {
+                    self.entitle(&params).await?;
+                    self.translator.translate(params)
+                }
+                Incoming::Asked(request) => self.translator.ask(&request.params).0,
+            };
+            self.turn.emit(events).await?;
         }
         if kept.lost > 0 {
             let value = json!({"updates": kept.lost});
-            self.notice("output_lost", value).await?;
+            self.turn.notice("output_lost", value).await?;
         }
         self.turn.io.emit(CoreEvent::MessageEnd).await
-    }
-
-    /// Sets what is wished for or configured.
-    async fn set(&mut self) -> Result<(), Halt> {
-        let Turn {
-            options, request, ..
-        } = self.turn;
-        let plan = self
-            .offers
-            .plan(&self.conversation.session, &request.wishes, &options.set);
-        for (kind, value) in plan.missing {
-            let (agent, setting) = (&options.name, kind.as_str());
-            warn!(agent, setting, "the agent does not offer this");
-            self.tell_not_set(kind, &value).await?;
-        }
-        if let Some(mode) = plan.unattended {
-            let agent = &options.name;
-            warn!(
-                agent,
-                "the agent acts without asking, and offers no other mode"
-            );
-            self.notice("unattended", json!({"mode": mode})).await?;
-        }
-        if plan.steps.is_empty() {
-            return Ok(());
-        }
-        for step in plan.steps {
-            self.take(step).await?;
-        }
-        Ok(self.show().await?)
-    }
-
-    async fn take(&mut self, step: Step) -> Result<(), Halt> {
-        let agent = &self.turn.options.name;
-        let setting = step.kind.map_or("permissions", SettingKind::as_str);
-        let patience = self.turn.options.start_timeout;
-        let answer = self.peer.request(step.method, step.params.clone());
-        let answer = self.hear_until(answer);
-        let answer = timeout(patience, answer).await.map_err(|_| {
-            Failure::Handshake(format!("no answer to {} in {patience:?}", step.method))
-        })??;
-        match answer {
-            Ok(shown) => {
-                debug!(agent, setting, "set");
-                self.offers.note(&step);
-                self.offers.read(&shown);
-                if self.offers.denies(&step) {
-                    let why = format!("{} has no effect", step.method);
-                    return Err(Failure::Agent(why).into());
-                }
-                Ok(())
-            }
-            Err(error) if is_closed(&error) => Err(Failure::of_answer(&error).into()),
-            Err(error) => match step.kind {
-                Some(kind @ (SettingKind::Model | SettingKind::Effort)) => {
-                    let code = error.code.value();
-                    warn!(agent, setting, code, "the agent does not take this");
-                    Ok(self.tell_not_set(kind, &step.value).await?)
-                }
-                // It would go on and ask nobody.
-                Some(SettingKind::Mode) | None => {
-                    let why = format!("{} is not granted: {}", step.method, describe(&error));
-                    Err(Failure::Agent(why).into())
-                }
-            },
-        }
-    }
-
-    async fn tell_not_set(&self, kind: SettingKind, value: &str) -> Result<(), Gone> {
-        let value = json!({"setting": kind.as_str(), "value": value});
-        self.notice("not_set", value).await
-    }
-
-    /// Shows what is chosen and can be chosen.
-    async fn show(&self) -> Result<(), Gone> {
-        if let Some(model) = self.offers.model() {
-            self.turn.io.emit(CoreEvent::Model(model.into())).await?;
-        }
-        let shown = self.offers.shown(&self.turn.options.choices);
-        if shown.is_empty() {
-            return Ok(());
-        }
-        (self.turn.heard)(shown.clone());
-        self.turn.io.emit(CoreEvent::Settings(shown.into())).await
     }
 
     /// Sends the prompt, and passes on what the agent says until it answers.
@@ -230,7 +161,7 @@ impl<'a> Talk<'a> {
             let agent = &options.name;
             warn!(agent, count, "the agent does not take these attachments");
             let value = json!({"skipped": prompt.skipped});
-            self.notice("attachments_skipped", value).await?;
+            self.turn.notice("attachments_skipped", value).await?;
         }
         if io.is_stopped() {
             // The stop was told before the prompt, to which it would not apply.
@@ -253,7 +184,7 @@ impl<'a> Talk<'a> {
         }) = earlier
         {
             let value = json!({"messages": messages, "omitted": omitted});
-            self.notice("history_told", value).await?;
+            self.turn.notice("history_told", value).await?;
         }
         let answer = self.hear_until(answer).await?;
         // An answer never overtakes an update, but both can be there at once. What comes later is for the
@@ -262,8 +193,10 @@ impl<'a> Talk<'a> {
         while let Some((incoming, _room)) = self.hearing.next().await {
             self.pass_on(incoming).await?;
         }
+        // It waits for none of them any more.
+        self.asks.clear();
         let left = self.translator.finish();
-        self.emit(left).await?;
+        self.turn.emit(left).await?;
         if let Ok(answer) = &answer {
             let offered = self.offers.model().map(|model| model.id);
             let model = self.translator.model().or(offered.as_deref());
@@ -272,7 +205,7 @@ impl<'a> Talk<'a> {
                 spent = meters.since(&self.conversation.session, spent);
             }
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
-            self.emit(spent).await?;
+            self.turn.emit(spent).await?;
         }
         match stop_reason(answer)? {
             StopReason::Cancelled if !self.turn.io.is_stopped() => self.gave_up(),
@@ -303,7 +236,7 @@ impl<'a> Talk<'a> {
         Err(Failure::Agent("it has cancelled the turn by itself".into()).into())
     }
 
-    /// Passes on what the agent says until it answers.
+    /// Passes on what the agent says, and what people say to it, until it answers.
     async fn hear_until(
         &mut self,
         answer: impl Future<Output = Result<Value, sdk::Error>>,
@@ -312,6 +245,7 @@ impl<'a> Talk<'a> {
         loop {
             tokio::select! {
                 biased;
+                Some(settled) = self.asks.next() => self.settle(settled),
                 Some((incoming, _room)) = self.hearing.next() => self.pass_on(incoming).await?,
                 answer = &mut answer => return Ok(answer),
             }
@@ -320,23 +254,20 @@ impl<'a> Talk<'a> {
 
     /// Passes on what the agent says.
     async fn pass_on(&mut self, incoming: Incoming) -> Result<(), Gone> {
-        let refused = match &incoming {
-            Incoming::Asked(params) => Some(refusal(&params["toolCall"])),
-            Incoming::Update(_) => None,
+        let params = match incoming {
+            Incoming::Update(params) => params,
+            Incoming::Asked(request) => return self.ask(*request).await,
         };
-        self.was_refused |= refused.is_some();
-        let has_changed = match &incoming {
-            Incoming::Update(params) if params["sessionId"] == self.conversation.session => {
-                let update = &params["update"];
-                let text = update["content"]["text"].as_str();
-                let aside = text.and_then(|text| self.vendor.aside(update, text));
-                self.offers.read(aside.as_ref().unwrap_or(update))
-            }
-            _ => false,
+        let is_own = params["sessionId"] == self.conversation.session;
+        let has_changed = is_own && {
+            let update = &params["update"];
+            let text = update["content"]["text"].as_str();
+            let aside = text.and_then(|text| self.vendor.aside(update, text));
+            self.offers.read(aside.as_ref().unwrap_or(update))
         };
-        self.entitle(&incoming).await?;
-        let events = self.translator.translate(incoming);
-        self.emit(events.into_iter().chain(refused)).await?;
+        self.entitle(&params).await?;
+        let events = self.translator.translate(params);
+        self.turn.emit(events).await?;
         if has_changed {
             self.show().await?;
         }
@@ -344,10 +275,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Passes on what the session is called, if that is what is said (ACP `session_info_update`).
-    async fn entitle(&mut self, incoming: &Incoming) -> Result<(), Gone> {
-        let Incoming::Update(params) = incoming else {
-            return Ok(());
-        };
+    async fn entitle(&mut self, params: &Value) -> Result<(), Gone> {
         let update = &params["update"];
         if params["sessionId"] != self.conversation.session
             || update["sessionUpdate"] != "session_info_update"
@@ -360,29 +288,6 @@ impl<'a> Talk<'a> {
         };
         self.title = Some(title.to_owned());
         self.turn.io.entitle(title.to_owned()).await
-    }
-
-    async fn notice(&self, name: &str, value: Value) -> Result<(), Gone> {
-        self.turn.io.emit(CoreEvent::notice(name, value)).await
-    }
-
-    async fn emit(&self, events: impl IntoIterator<Item = CoreEvent>) -> Result<(), Gone> {
-        for event in events {
-            self.turn.io.emit(event).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Says that something was refused, so that nobody looks for whoever did.
-fn refusal(call: &Value) -> CoreEvent {
-    const LONGEST: usize = 1024;
-    let shown = |text: &str| text[..text.floor_char_boundary(LONGEST)].to_owned();
-    let member = |name: &str| call[name].as_str().map(shown);
-    CoreEvent::Notice {
-        name: "permission_refused".into(),
-        call: call["toolCallId"].as_str().map(Into::into),
-        value: json!({"title": member("title"), "kind": member("kind")}),
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! The SDK's channels have no bound: it takes every message that it is given, and queues those that it
 //! cannot handle yet. So the bound is here. A message with a method passes only while fewer than
-//! [`WINDOW`] of its kind are inside: a notification leaves when the turn is done with it, a request when
-//! its answer has been written to the program, which is after the turn has taken it. A message of a line
+//! [`WINDOW`] of its kind are inside, and leaves when the turn is done with it or has begun to wait for people on its
+//! behalf. Of requests, moreover, no more pass than can be answered: [`UNANSWERED`] have no answer yet that has been
+//! written to the program. A message of a line
 //! longer than [`LIGHT`] passes alone: no other is inside until it has left. An answer passes only if a
 //! request of ours waits for one, and one at a time does. With the window full, nothing more is read from
 //! the program, which then waits in its own `write`. So what is inside comes from [`WINDOW`] times [`LIGHT`]
 //! bytes or from one longer line, and from one answer; as JSON values that is several times as much memory.
-//! Beyond that there is one line at each end.
+//! Beyond that there is one line at each end, and what people are asked.
 
 use std::{
     collections::HashSet,
@@ -32,10 +33,15 @@ use tracing::{debug, warn};
 use super::{
     lines::{Line, Lines, object},
     messages,
+    request::OPEN,
 };
 
 /// How many messages with a method are inside the SDK at most.
 const WINDOW: u32 = 64;
+
+/// How many requests of the program wait for an answer at most: those that people are asked, and as many of which nobody
+/// is asked, so that a program that reads its answers is never held up by people.
+const UNANSWERED: usize = 2 * OPEN;
 
 /// The longest line, in bytes, whose message shares the window with others.
 const LIGHT: usize = 64 * 1024;
@@ -43,12 +49,14 @@ const LIGHT: usize = 64 * 1024;
 /// Counts what is inside.
 pub(super) struct Gate {
     room: Semaphore,
+    /// For requests of the program, until their answers are written.
+    answers: Semaphore,
     /// Requests of ours without an answer. One that comes twice, or to nothing, takes no other's place.
     awaited: Mutex<HashSet<Id>>,
     answered: AtomicBool,
 }
 
-/// The room of a notification that is inside. Dropped when it has left.
+/// The room of a message that is inside. Dropped when it has left.
 pub(super) struct Room(Arc<Gate>);
 
 impl Drop for Room {
@@ -62,6 +70,8 @@ impl Drop for Room {
 enum Passage {
     /// It passes once there is room.
     WithRoom,
+    /// It passes once there is room for it and its answer.
+    WithAnswer,
     /// It passes.
     Freely,
     /// It is dropped, for the reason.
@@ -72,18 +82,27 @@ impl Gate {
     pub(super) fn new() -> Self {
         Self {
             room: Semaphore::new(WINDOW as usize),
+            answers: Semaphore::new(UNANSWERED),
             awaited: Mutex::default(),
             answered: AtomicBool::new(false),
         }
     }
 
-    /// The room that a notification takes, given back with what this returns.
+    /// The room that a message takes, given back with what this returns.
     pub(super) fn room(self: &Arc<Self>) -> Room {
         Room(Arc::clone(self))
     }
 
     fn left(&self) {
         self.room.add_permits(1);
+    }
+
+    /// Waits until one more request can be answered.
+    async fn expect_answer(&self) {
+        // It comes back when the answer is written.
+        if let Ok(answer) = self.answers.acquire().await {
+            answer.forget();
+        }
     }
 
     /// Sends a message that came in so many bytes once there is room, and answers with whether the SDK
@@ -105,17 +124,14 @@ impl Gate {
 
     fn judge(&self, message: &Message) -> Passage {
         match message {
-            // Whatever they cancel has been answered at once.
-            Message::Notification(it) if &*it.method == "$/cancel_request" => {
-                Passage::Not("there is nothing to cancel")
-            }
             // The SDK refuses those without asking a handler, which would leak their room.
             Message::Request(_) | Message::Notification(_)
                 if !self.answered.load(Ordering::Acquire) =>
             {
                 Passage::Not("the two sides have not agreed on a version")
             }
-            Message::Request(_) | Message::Notification(_) => Passage::WithRoom,
+            Message::Notification(_) => Passage::WithRoom,
+            Message::Request(_) => Passage::WithAnswer,
             Message::Response(_) => {
                 let id = message.response_id();
                 if id.is_some_and(|id| self.awaited.lock().remove(id)) {
@@ -133,7 +149,7 @@ impl Gate {
             Message::Request(request) => {
                 self.awaited.lock().insert(request.id.clone());
             }
-            Message::Response(_) => self.left(),
+            Message::Response(_) => self.answers.add_permits(1),
             Message::Notification(_) => {}
         }
     }
@@ -163,6 +179,10 @@ pub(super) async fn carry(
                     continue;
                 }
                 Passage::WithRoom => gate.pass(bytes, send).await,
+                Passage::WithAnswer => {
+                    gate.expect_answer().await;
+                    gate.pass(bytes, send).await
+                }
                 Passage::Freely => send(),
             };
             if !taken {

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 use tracing::warn;
 
@@ -105,7 +105,6 @@ impl Turn {
         let opening = Opening {
             lease,
             thread: &self.request.input.thread_id,
-            io: &self.io,
             options: &self.options,
         };
         let mut session = match (known, &self.request.session) {
@@ -123,7 +122,7 @@ impl Turn {
             let id = &session.conversation.session;
             let previous = self.request.session.known().map(SessionRef::as_str);
             let value = json!({"session": id, "previous": previous});
-            self.io.emit(CoreEvent::notice(name, value)).await?;
+            self.notice(name, value).await?;
         }
         let past = mem::take(&mut session.past);
         if !past.is_empty() {
@@ -132,6 +131,22 @@ impl Turn {
         let talk = Talk::begin(self, lease.worker(), session).await?;
         lease.note_session(talk.conversation(), talk.offers());
         Ok(talk)
+    }
+
+    /// Says something of the turn itself.
+    pub(super) async fn notice(&self, name: &str, value: Value) -> Result<(), Gone> {
+        self.io.emit(CoreEvent::notice(name, value)).await
+    }
+
+    /// Says what happened, in order.
+    pub(super) async fn emit(
+        &self,
+        events: impl IntoIterator<Item = CoreEvent>,
+    ) -> Result<(), Gone> {
+        for event in events {
+            self.io.emit(event).await?;
+        }
+        Ok(())
     }
 
     /// Lets go of the session that another one has taken the place of.

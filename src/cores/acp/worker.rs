@@ -245,32 +245,26 @@ async fn run(work: Work, orders: Orders, said: Said) {
     let gate = Arc::new(Gate::new());
     let (end, ending) = watch::channel(None);
     let id = process.id();
-    let conversation = client::connect(
-        theirs,
-        Arc::clone(&gate),
-        side,
-        options.name.clone(),
-        async |peer| {
-            let hello = timeout(options.start_timeout, initialize(&peer, &options));
-            let hello = hello.await.unwrap_or_else(|_| {
-                let patience = options.start_timeout;
-                let why = format!("no answer to initialize in {patience:?}");
-                Err(Failure::Handshake(why))
-            })?;
-            let worker = Worker {
-                peer: peer.clone(),
-                hello: Arc::new(hello),
-                meters: Arc::default(),
-                workdir: workdir.clone(),
-                id,
-                orders: orders.clone(),
-                end: ending,
-            };
-            said.send_replace(Some(Ok(worker)));
-            peer.closed().await;
-            Ok::<_, Failure>(())
-        },
-    );
+    let conversation = client::connect(theirs, Arc::clone(&gate), side, async |peer| {
+        let hello = timeout(options.start_timeout, initialize(&peer, &options));
+        let hello = hello.await.unwrap_or_else(|_| {
+            let patience = options.start_timeout;
+            let why = format!("no answer to initialize in {patience:?}");
+            Err(Failure::Handshake(why))
+        })?;
+        let worker = Worker {
+            peer: peer.clone(),
+            hello: Arc::new(hello),
+            meters: Arc::default(),
+            workdir: workdir.clone(),
+            id,
+            orders: orders.clone(),
+            end: ending,
+        };
+        said.send_replace(Some(Ok(worker)));
+        peer.closed().await;
+        Ok::<_, Failure>(())
+    });
     let outcome = tokio::select! {
         biased;
         () = orders.firm.cancelled() => None,
@@ -339,6 +333,7 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
             // A person can log in by one with `agui-serve login`.
             "auth": {"terminal": true},
             "session": {"notices": {}, "compaction": {}},
+            "elicitation": {"form": {}},
         },
         "clientInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });

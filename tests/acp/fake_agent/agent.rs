@@ -5,8 +5,9 @@ use std::{
     io::{self, BufRead as _},
     process::exit,
     sync::{
-        Arc, Barrier, Mutex, PoisonError,
-        mpsc::{Sender, channel},
+        Arc, Barrier, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
     },
     thread,
 };
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     Args, USAGE,
     steps::Prompt,
-    wire::{answer, chunk, refuse},
+    wire::{answer, chunk, refuse, send},
 };
 
 /// The whole agent.
@@ -26,8 +27,14 @@ pub(crate) struct Agent {
     pub(crate) meeting: Barrier,
     /// The requests within sessions; of prompts the method alone.
     told: Mutex<Vec<Value>>,
+    /// What the client can do.
+    pub(crate) offered: OnceLock<Value>,
     /// Who works at the prompt of each session.
     at_work: Mutex<HashMap<String, Sender<Value>>>,
+    /// Who waits for the answer to each request.
+    waiting: Mutex<HashMap<String, Sender<Value>>>,
+    /// How many requests were made.
+    asked: AtomicUsize,
     /// How many sessions were opened.
     opened: Mutex<usize>,
 }
@@ -38,7 +45,10 @@ impl Agent {
             args,
             meeting: Barrier::new(2),
             told: Mutex::default(),
+            offered: OnceLock::new(),
             at_work: Mutex::default(),
+            waiting: Mutex::default(),
+            asked: AtomicUsize::new(0),
             opened: Mutex::default(),
         }
     }
@@ -59,8 +69,7 @@ impl Agent {
 
     fn take(self: &Arc<Self>, message: Value) {
         let Some(method) = message["method"].as_str() else {
-            // An answer: the request was named after its session.
-            return self.hand_on(message["id"].as_str().unwrap_or_default(), &message);
+            return self.answered(message);
         };
         let (id, params) = (&message["id"], &message["params"]);
         if method == "session/prompt" {
@@ -72,7 +81,12 @@ impl Agent {
         }
         let has = |name| self.args.has(name);
         match method {
-            "initialize" => answer(id, &self.initialize()),
+            "initialize" => {
+                self.offered
+                    .set(params["clientCapabilities"].clone())
+                    .expect("once");
+                answer(id, &self.initialize());
+            }
             "authenticate" if params["methodId"] == "fails" => refuse(id, -32603, "nobody came"),
             "authenticate" => {
                 eprintln!("open this page: {}", params["methodId"]);
@@ -131,6 +145,31 @@ impl Agent {
             // That prompt may be answered already.
             let _ = sender.send(message.clone());
         }
+    }
+
+    /// Asks something, and answers with the request's id and where its answer comes.
+    pub(crate) fn ask(&self, method: &str, params: &Value) -> (String, Receiver<Value>) {
+        let id = format!("ask-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        let (sender, answer) = channel();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.insert(id.clone(), sender);
+        drop(waiting);
+        send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        (id, answer)
+    }
+
+    fn answered(&self, message: Value) {
+        let id = message["id"].as_str().expect(USAGE);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = waiting.remove(id).expect("nothing is answered twice");
+        // Whoever asked may not wait for it.
+        let _ = sender.send(message);
+    }
+
+    /// Notes what came of something that was asked when no prompt was worked at.
+    pub(crate) fn note_answer(&self, answer: &Value) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.push(json!({"answer": answer}));
     }
 
     /// What it was told so far.

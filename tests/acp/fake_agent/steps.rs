@@ -4,18 +4,27 @@
 //! messages of one letter), `update JSON`, `in SESSION TEXT` (says it in another session).
 //!
 //! To say what it knows: `env`, `cwd`, `pid`, `blocks`, `prompted` (the first block's text), `told` (the requests so
-//! far in all sessions, without what the prompts held).
+//! far in all sessions, without what the prompts held), `offered` (what the client can do).
 //!
 //! To write what is no message: `raw TEXT`, `noise`, `line BYTES` (a line of that length), `stderr TEXT`.
 //!
-//! To ask: `ask TOOL_CALL_JSON`, `request METHOD`.
+//! To ask: `options JSON` (what the answers to later requests for permission can be; else `yes` and `no`),
+//! `ask TOOL_CALL_JSON` (for permission), `ask-in SESSION TOOL_CALL_JSON`, `ask-afterwards TOOL_CALL_JSON` (once the prompt is
+//! answered; `told` has the answer, and then it waits as `meet`), `elicit PARAMS_JSON`, `request METHOD`. To ask without waiting:
+//! `open N TOOL_CALL_JSON` (so many times), `withdraw` (the last one), `answers` (says those to all that are open). What asks says what
+//! it was answered.
 //!
 //! To wait: `await-cancel`, `ignore-cancel` (for ever), `meet` (until another prompt that is worked at meets it).
 //!
 //! To leave and to end: `leave` (starts a child as `--child`), `crash`, `killed`, `error CODE MESSAGE`,
 //! `usage JSON`, `stop REASON`.
 
-use std::{env, process::exit, sync::mpsc::Receiver};
+use std::{
+    cell::{Cell, RefCell},
+    env,
+    process::exit,
+    sync::mpsc::Receiver,
+};
 
 use serde_json::{Value, json};
 
@@ -27,6 +36,8 @@ use crate::{
     wire::{answer, chunk, endless, half, noise, print, refuse, say, send, update},
 };
 
+const PERMISSION: &str = "session/request_permission";
+
 /// A prompt that is worked at.
 pub(crate) struct Prompt<'a> {
     agent: &'a Agent,
@@ -35,6 +46,12 @@ pub(crate) struct Prompt<'a> {
     blocks: &'a [Value],
     /// What the agent is told of the session meanwhile.
     inbox: &'a Receiver<Value>,
+    /// What its requests for permission can be answered with.
+    options: RefCell<Value>,
+    /// Those that it does not wait for, by their ids.
+    open: RefCell<Vec<(String, Receiver<Value>)>>,
+    /// The call that it asks about once it has answered.
+    afterwards: Cell<Option<Value>>,
 }
 
 impl<'a> Prompt<'a> {
@@ -45,6 +62,12 @@ impl<'a> Prompt<'a> {
             session: &message["params"]["sessionId"],
             blocks: message["params"]["prompt"].as_array().expect(USAGE),
             inbox,
+            options: RefCell::new(json!([
+                {"optionId": "yes", "name": "yes", "kind": "allow_once"},
+                {"optionId": "no", "name": "no", "kind": "reject_once"},
+            ])),
+            open: RefCell::default(),
+            afterwards: Cell::new(None),
         }
     }
 
@@ -69,6 +92,10 @@ impl<'a> Prompt<'a> {
             }
         }
         answer(self.id, &result);
+        if let Some(call) = self.afterwards.take() {
+            self.agent.note_answer(&self.ask(self.session, &call));
+            self.agent.meeting.wait();
+        }
     }
 
     /// Takes a step that does not show in the answer.
@@ -99,10 +126,44 @@ impl<'a> Prompt<'a> {
             "noise" => noise(),
             "line" => endless(rest.parse().expect(USAGE)),
             "stderr" => eprintln!("{rest}"),
-            "ask" => self.say(&self.ask(&parsed(rest)).to_string()),
-            "request" => {
-                let error = self.call(rest, &json!({}))["error"]["code"].take();
-                self.say(&error.to_string());
+            "offered" => self.say(&self.agent.offered.get().expect(USAGE).to_string()),
+            "request" => self.say(&self.call(rest, &json!({})).to_string()),
+            _ => self.take_asking(step, rest),
+        }
+    }
+
+    /// Takes a step that asks something, or ends the program.
+    fn take_asking(&self, step: &str, rest: &str) {
+        match step {
+            "options" => *self.options.borrow_mut() = parsed(rest),
+            "ask" => self.say(&self.ask(self.session, &parsed(rest)).to_string()),
+            "ask-in" => {
+                let (session, call) = rest.split_once(' ').expect(USAGE);
+                self.say(&self.ask(&json!(session), &parsed(call)).to_string());
+            }
+            "ask-afterwards" => self.afterwards.set(Some(parsed(rest))),
+            "open" => {
+                let (count, call) = rest.split_once(' ').expect(USAGE);
+                let params = self.request(self.session, &parsed(call));
+                for _ in 0..count.parse().expect(USAGE) {
+                    let asked = self.agent.ask(PERMISSION, &params);
+                    self.open.borrow_mut().push(asked);
+                }
+            }
+            "withdraw" => {
+                let open = self.open.borrow();
+                let params = json!({"requestId": open.last().expect(USAGE).0});
+                send(&json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": params}));
+            }
+            "answers" => {
+                let answers = self.open.take().into_iter();
+                let answers = answers.map(|(_, answer)| said(&answer).to_string());
+                self.say(&answers.collect::<Vec<_>>().join(" "));
+            }
+            "elicit" => {
+                let mut params = parsed(rest);
+                params["sessionId"] = self.session.clone();
+                self.say(&self.call("elicitation/create", &params).to_string());
             }
             "ignore-cancel" => loop {
                 self.next();
@@ -127,23 +188,18 @@ impl<'a> Prompt<'a> {
         say(self.session, text);
     }
 
-    fn ask(&self, call: &Value) -> Value {
-        let option = |id: &str, kind: &str| json!({"optionId": id, "name": id, "kind": kind});
-        let options = [option("yes", "allow_once"), option("no", "reject_once")];
-        let params = json!({"sessionId": self.session, "toolCall": call, "options": options});
-        self.call("session/request_permission", &params)["result"]["outcome"].take()
+    fn ask(&self, session: &Value, call: &Value) -> Value {
+        self.call(PERMISSION, &self.request(session, call))
     }
 
-    /// Asks something. The request is named after the session, so that the answer finds its way back.
+    fn request(&self, session: &Value, call: &Value) -> Value {
+        let options = self.options.borrow();
+        json!({"sessionId": session, "toolCall": call, "options": *options})
+    }
+
+    /// Asks something and waits for what is said to it.
     fn call(&self, method: &str, params: &Value) -> Value {
-        let id = self.session;
-        send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        loop {
-            let message = self.next();
-            if message["id"] == *id {
-                return message;
-            }
-        }
+        said(&self.agent.ask(method, params).1)
     }
 
     fn next(&self) -> Value {
@@ -151,6 +207,18 @@ impl<'a> Prompt<'a> {
             .recv()
             .expect("the end of the input is the end of the program")
     }
+}
+
+/// What an answer says: its outcome if it has one, its result, or the code of its error.
+fn said(answer: &Receiver<Value>) -> Value {
+    let mut answer = answer.recv().expect("nobody forgets it");
+    match answer["error"]["code"].take() {
+        Value::Null => {}
+        code => return code,
+    }
+    let mut result = answer["result"].take();
+    let outcome = result.get_mut("outcome").map(Value::take);
+    outcome.unwrap_or(result)
 }
 
 fn parsed(json: &str) -> Value {

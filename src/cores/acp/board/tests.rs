@@ -1,11 +1,6 @@
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
-
-fn io() -> TurnIo {
-    TurnIo::channel(1, CancellationToken::new()).0
-}
 
 fn said(session: &str, text: &str) -> Incoming {
     Incoming::Update(json!({"sessionId": session, "update": {"text": text}}))
@@ -38,7 +33,7 @@ fn listen(side: &Side, session: &str) -> (Hearing, Kept) {
 }
 
 fn listen_as(side: &Side, conversation: &Conversation) -> Option<(Hearing, Kept)> {
-    let mut hearing = side.board.listen(side.process, conversation, io())?;
+    let mut hearing = side.board.listen(side.process, conversation)?;
     let kept = hearing.take_kept();
     Some((hearing, kept))
 }

@@ -15,7 +15,12 @@ pub(super) struct Arguments {
     sent: String,
     /// What the arguments were when they were closed, or what was told of them since.
     told: Option<u64>,
+    /// The arguments that were closed, if they are short enough to be kept for whoever asks about the call.
+    closed: Option<(Value, usize)>,
 }
+
+/// The longest arguments that are kept after they were closed, in bytes of JSON.
+const CLOSED: usize = 64 * 1024;
 
 #[derive(Debug)]
 enum Known {
@@ -40,6 +45,20 @@ impl Arguments {
     /// Whether they were closed.
     pub(super) fn are_closed(&self) -> bool {
         self.told.is_some()
+    }
+
+    /// Whether they are known, as far as they will ever be.
+    pub(super) fn are_whole(&self) -> bool {
+        self.are_settled(true)
+    }
+
+    /// The arguments, as far as they are known.
+    pub(super) fn value(&self) -> Option<Value> {
+        match &self.known {
+            Some(Known::Value(value, _)) if !vendors::is_placeholder(value) => Some(value.clone()),
+            Some(Known::Text(text)) => serde_json::from_str(text).ok(),
+            _ => self.closed.as_ref().map(|(value, _)| value.clone()),
+        }
     }
 
     /// Whether they are open, and nothing is known but that there are some to come.
@@ -96,10 +115,17 @@ impl Arguments {
             )
         };
         self.told = Some(digest(&written));
+        self.keep_closed(known.as_ref());
         if written != known {
             self.known = known.clone().map(|value| Known::Value(value, 0));
         }
         ((!rest.is_empty()).then_some(rest), known)
+    }
+
+    fn keep_closed(&mut self, value: Option<&Value>) {
+        let sized = value.map(|value| (value, size(value)));
+        let short = sized.filter(|(_, size)| *size <= CLOSED);
+        self.closed = short.map(|(value, size)| (value.clone(), size));
     }
 
     /// Arguments that differ from what was said of them, after they were closed.
@@ -111,6 +137,7 @@ impl Arguments {
         };
         let now = digest(&Some(&value));
         self.told = Some(now);
+        self.keep_closed(Some(&value));
         (now != told && !vendors::is_placeholder(&value)).then_some(value)
     }
 
@@ -127,7 +154,12 @@ impl Arguments {
             Some(Known::Text(text)) => text.len(),
             None => 0,
         };
-        known + self.sent.len()
+        known + self.sent.len() + self.closed.as_ref().map_or(0, |(_, size)| *size)
+    }
+
+    /// Forgets what was closed.
+    pub(super) fn forget(&mut self) {
+        self.closed = None;
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) const TEXT: usize = 1024 * 1024 + 4;
 pub(in crate::cores::acp) const NAME: usize = 1024;
 
 /// How long the value is as JSON, in bytes.
-pub(super) fn size(value: &Value) -> usize {
+pub(in crate::cores::acp) fn size(value: &Value) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -5,16 +5,21 @@ mod facts;
 mod outcome;
 mod teller;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
 use self::{changes::Changes, facts::Facts, outcome::Outcome, teller::Teller};
 use super::{
     arguments::Arguments,
+    asked,
     bounds::{NAME, clip, digest, fit},
 };
-use crate::{cores::acp::vendors, deps::CoreEvent, protocol::Content};
+use crate::{
+    cores::acp::vendors,
+    deps::{CoreEvent, PermissionRequest},
+    protocol::Content,
+};
 
 /// What is known of a call that was opened.
 #[derive(Debug)]
@@ -31,8 +36,10 @@ pub(super) struct Call {
 struct Live {
     /// The tool, as it was called when the call was opened.
     name: String,
-    /// Whether permission for it was refused.
-    refused: bool,
+    /// Whether it waits for permission, or was refused it.
+    blocked: bool,
+    /// The files that it was last said to be about.
+    paths: Vec<PathBuf>,
     facts: Facts,
     /// Which facts were told.
     told: Option<u64>,
@@ -55,7 +62,8 @@ impl Call {
             changes: Changes::default(),
             live: Some(Live {
                 name,
-                refused: false,
+                blocked: false,
+                paths: Vec::new(),
                 facts,
                 told: None,
                 arguments: Arguments::default(),
@@ -66,7 +74,7 @@ impl Call {
     }
 
     /// The agent's id.
-    pub(super) fn id(&self) -> &str {
+    pub(super) fn id(&self) -> &Arc<str> {
         &self.id
     }
 
@@ -128,7 +136,31 @@ impl Call {
         self.follow(&update, workdir, events);
         if let Some(live) = &mut self.live {
             live.close(&mut Teller::new(&self.id, events));
-            live.refused = true;
+            live.blocked = true;
+        }
+    }
+
+    /// What people are asked about it, with what a request says of it.
+    pub(super) fn request(&self, said: &Value) -> PermissionRequest {
+        let mut request = asked::request(said);
+        request.call = Some(Arc::clone(&self.id));
+        if let Some(live) = &self.live {
+            request.tool.clone_from(&live.name);
+            live.facts.complete(&mut request);
+            if request.paths.is_empty() {
+                request.paths.clone_from(&live.paths);
+            }
+            let known = || live.arguments.value().map(fit);
+            request.params = request.params.or_else(known);
+        }
+        request
+    }
+
+    /// Completes the arguments, if they are known.
+    pub(super) fn close_known(&mut self, events: &mut Vec<CoreEvent>) {
+        let live = self.live.as_ref();
+        if live.is_some_and(|live| live.arguments.are_whole()) {
+            self.close(events);
         }
     }
 
@@ -139,9 +171,16 @@ impl Call {
         }
     }
 
-    /// Says what is still owed of a call that is not followed any more: the result of one that was refused.
+    /// Takes note that it may go on.
+    pub(super) fn allow(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.blocked = false;
+        }
+    }
+
+    /// Says what is still owed of a call that is not followed any more: the result of one that was not let go on.
     pub(super) fn give_up(self, reason: &str, events: &mut Vec<CoreEvent>) {
-        if let Some(mut live) = self.live.filter(|live| live.refused) {
+        if let Some(mut live) = self.live.filter(|live| live.blocked) {
             let tell = &mut Teller::new(&self.id, events);
             live.close(tell);
             tell.result(Content::Text(reason.to_owned()), true);
@@ -153,7 +192,9 @@ impl Call {
         self.changes.forget();
         if let Some(live) = &mut self.live {
             live.outcome.forget();
+            live.arguments.forget();
             live.command = None;
+            live.paths = Vec::new();
         }
     }
 
@@ -161,7 +202,8 @@ impl Call {
     pub(super) fn size(&self) -> usize {
         let live = self.live.as_ref().map_or(0, |live| {
             let command = live.command.as_ref().map_or(0, String::len);
-            live.arguments.size() + live.outcome.size() + command
+            let paths: usize = live.paths.iter().map(|path| path.as_os_str().len()).sum();
+            live.arguments.size() + live.outcome.size() + command + paths
         });
         live + self.changes.size()
     }
@@ -171,6 +213,10 @@ impl Live {
     /// Takes over what an update says, and tells the facts.
     fn take(&mut self, update: &Value, tell: &mut Teller) {
         self.facts.merge(update);
+        let paths = asked::paths(update);
+        if !paths.is_empty() {
+            self.paths = paths;
+        }
         let members = self.facts.told(&self.name);
         let now = digest(&self.facts);
         if !members.is_empty() && self.told.replace(now) != Some(now) {

@@ -16,6 +16,7 @@
 //! said in another session) and `acp.KIND` for every other kind of update, known or not.
 
 mod arguments;
+mod asked;
 mod bounds;
 mod call;
 mod diff;
@@ -30,7 +31,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 pub(super) use self::{
-    bounds::{NAME, clip},
+    bounds::{NAME, clip, size},
     shown::part,
 };
 use self::{
@@ -38,14 +39,13 @@ use self::{
     notices::{Notices, of_subagent},
 };
 use super::{
-    board::Incoming,
     usage,
     vendors::{self, Vendor},
 };
-use crate::deps::{CoreEvent, MAX_CALLS};
+use crate::deps::{CoreEvent, MAX_CALLS, PermissionRequest};
 
-/// What the result of a call says that was refused, when the agent itself says nothing.
-const REFUSED: &str = "not run: permission was refused";
+/// What the result of a call says that was not let go on, when the agent itself says nothing.
+const REFUSED: &str = "not run: permission was not granted";
 /// The longest id of a call, in bytes. No agent is known to have ids of more than a hundred.
 const ID: usize = 256;
 /// How much is kept of the calls of a turn until they end, in bytes. The oldest are let go of for more:
@@ -95,24 +95,68 @@ impl Translator {
         self.model.as_deref()
     }
 
-    /// The events that follow from what the agent said.
-    pub(super) fn translate(&mut self, incoming: Incoming) -> Vec<CoreEvent> {
-        let (mut params, is_request) = match incoming {
-            Incoming::Update(params) => (params, false),
-            Incoming::Asked(params) => (params, true),
-        };
-        let said = params[if is_request { "toolCall" } else { "update" }].take();
-        match (params["sessionId"].as_str(), is_request) {
-            (Some(session), false) if session == self.session => self.update(said),
-            (Some(session), true) if session == self.session => self.asked(said),
-            (Some(session), false) => self.foreign(session, said),
-            (Some(session), true) => {
-                let kind = "request_permission";
-                self.foreign(session, json!({"sessionUpdate": kind, "toolCall": said}));
-            }
-            (None, _) => debug!("an update of no session is left out"),
+    /// The events that follow from an update (parameters of `session/update`).
+    pub(super) fn translate(&mut self, mut params: Value) -> Vec<CoreEvent> {
+        let update = params["update"].take();
+        match params["sessionId"].as_str() {
+            Some(session) if session == self.session => self.update(update),
+            Some(session) => self.foreign(session, update),
+            None => debug!("an update of no session is left out"),
         }
         std::mem::take(&mut self.events)
+    }
+
+    /// The events that follow from a request for permission (parameters of `session/request_permission`), and what
+    /// people are asked, if it says so in measure; what answers it takes is left open. The call is closed then, and so
+    /// is every other of which the arguments are known: people see what they decide on.
+    pub(super) fn ask(&mut self, params: &Value) -> (Vec<CoreEvent>, Option<PermissionRequest>) {
+        let said = &params["toolCall"];
+        let id = said["toolCallId"].as_str().filter(|id| id.len() <= ID);
+        let request = match (params["sessionId"].as_str(), id) {
+            (Some(session), Some(id)) if session == self.session => Some(self.asked(id, said)),
+            (Some(session), Some(_)) => {
+                let kind = "request_permission";
+                self.foreign(session, json!({"sessionUpdate": kind, "toolCall": said}));
+                Some(asked::request(said))
+            }
+            _ => None,
+        };
+        let request = request.filter(|request| request.paths.len() <= asked::PATHS);
+        if request.is_some() {
+            self.close_known();
+        }
+        (std::mem::take(&mut self.events), request)
+    }
+
+    /// The events that follow from a question of a session about a call, and the call if it is known. Calls are closed as
+    /// for a request for permission.
+    pub(super) fn question(
+        &mut self,
+        session: &str,
+        about: Option<&str>,
+    ) -> (Vec<CoreEvent>, Option<Arc<str>>) {
+        self.close_known();
+        let about = about.filter(|_| session == self.session);
+        let call = about.and_then(|id| self.calls.peek_mut(id));
+        let call = call.map(|call| {
+            call.close(&mut self.events);
+            Arc::clone(call.id())
+        });
+        (std::mem::take(&mut self.events), call)
+    }
+
+    /// Takes note that a call may go on for which permission was asked.
+    pub(super) fn allow(&mut self, call: &str) {
+        if let Some(call) = self.calls.peek_mut(call) {
+            call.allow();
+        }
+    }
+
+    fn close_known(&mut self) {
+        for (_, call) in self.calls.iter_mut().rev() {
+            call.close_known(&mut self.events);
+        }
+        self.recount();
     }
 
     /// What is known of the arguments of calls that have not ended, as if nothing more came of them.
@@ -185,13 +229,11 @@ impl Translator {
     }
 
     /// A permission request can be the first that is heard of a call.
-    fn asked(&mut self, mut announced: Value) {
-        let Some(id) = announced["toolCallId"].as_str().map(str::to_owned) else {
-            return debug!("a request about no call is left out");
-        };
-        let mut about = id.clone();
-        if !self.calls.contains(id.as_str())
-            && let Some(tool) = vendors::tool_asked_for(&id, &self.session)
+    fn asked(&mut self, id: &str, said: &Value) -> PermissionRequest {
+        let mut announced = said.clone();
+        let mut about: Arc<str> = id.into();
+        if !self.calls.contains(id)
+            && let Some(tool) = vendors::tool_asked_for(id, &self.session)
         {
             if let Some(call) = self.blocked(tool, &announced["rawInput"]) {
                 about = call;
@@ -200,10 +242,12 @@ impl Translator {
             }
         }
         self.with_call(&about, &announced, Call::ask);
+        let call = self.calls.peek(&about);
+        call.expect("it was just put in").request(&announced)
     }
 
     /// The call of a tool that waits for permission: the one made with these arguments, else the last.
-    fn blocked(&self, tool: &str, input: &Value) -> Option<String> {
+    fn blocked(&self, tool: &str, input: &Value) -> Option<Arc<str>> {
         let open = || {
             let calls = self.calls.iter().map(|(_, call)| call);
             calls.filter(|call| call.is_open_call_of(tool))
@@ -211,7 +255,7 @@ impl Translator {
         let exactly = open().find(|call| call.is_made_with(input));
         exactly
             .or_else(|| open().next())
-            .map(|call| call.id().to_owned())
+            .map(|call| Arc::clone(call.id()))
     }
 
     /// Follows what is said of a call, which may be new. The oldest may be given up for it.
@@ -249,6 +293,10 @@ impl Translator {
         said.retain(|event| self.notices.is_news(event));
         self.events.append(&mut said);
         self.let_go();
+    }
+
+    fn recount(&mut self) {
+        self.kept = self.calls.iter().map(|(_, call)| call.size()).sum();
     }
 
     /// Keeps what is kept in bounds: of the oldest calls first the arguments go, then what they showed.

@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::bounds::{NAME, clip};
-use crate::cores::acp::vendors;
+use super::super::{
+    asked,
+    bounds::{NAME, clip},
+};
+use crate::{cores::acp::vendors, deps::PermissionRequest};
 
 /// What a call is called, and how far it is; each of at most [`NAME`] bytes.
 #[derive(Debug, Default, PartialEq, Hash)]
@@ -56,6 +59,18 @@ impl Facts {
         .into_iter()
         .filter_map(|(key, told)| Some((key.to_owned(), told?.clone().into())))
         .collect()
+    }
+
+    /// Says in a request for permission what it leaves out.
+    pub(super) fn complete(&self, request: &mut PermissionRequest) {
+        if request.title.is_empty() {
+            request.title = self.title.clone().unwrap_or_default();
+        }
+        if request.action == asked::OTHER
+            && let Some(kind) = &self.kind
+        {
+            asked::action(kind).clone_into(&mut request.action);
+        }
     }
 
     /// Whether the call is at work.

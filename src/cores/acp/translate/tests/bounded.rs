@@ -32,10 +32,10 @@ fn a_call_with_an_id_that_is_too_long_to_be_kept_is_left_out() {
     let say = |id: &str| call(json!({"toolCallId": id, "name": "a"}));
     let (longest, longer) = ("i".repeat(ID), "i".repeat(ID + 1));
     let mut translator = translator();
-    assert_eq!(translator.translate(say(&longest)), [opened(&longest, "a")]);
-    assert_eq!(translator.translate(say(&longer)), []);
+    assert_eq!(translator.hear(say(&longest)), [opened(&longest, "a")]);
+    assert_eq!(translator.hear(say(&longer)), []);
     let ask = asked(json!({"toolCallId": longer}));
-    assert_eq!(translator.translate(ask), []);
+    assert_eq!(translator.hear(ask), []);
     assert_eq!(translator.calls.len(), 1);
 }
 
@@ -93,7 +93,7 @@ fn a_call_with_megabytes_of_everything_is_cut_and_says_so() {
     assert!(written > long.len(), "arguments are never cut");
     let mut translator = translator();
     for incoming in script() {
-        translator.translate(incoming);
+        translator.hear(incoming);
     }
     assert_eq!(translator.kept, 0, "nothing is kept of what is over");
 }
@@ -108,15 +108,14 @@ fn many_calls_that_do_not_end_let_go_of_the_oldest_arguments() {
             json!({"toolCallId": n.to_string(), "name": "a", "status": "pending",
             "rawInput": {"text": long}, "content": [shown(&long)]}),
         );
-        events.extend(translator.translate(call));
+        events.extend(translator.hear(call));
         assert!(translator.kept <= KEPT);
     }
     let really: usize = translator.calls.iter().map(|(_, call)| call.size()).sum();
     assert_eq!(translator.kept, really);
     let is_closed = |n: usize| events.contains(&closed(&n.to_string()));
     assert!(is_closed(0) && is_closed(7) && !is_closed(11));
-    events
-        .extend(translator.translate(progress(json!({"toolCallId": "0", "status": "completed"}))));
+    events.extend(translator.hear(progress(json!({"toolCallId": "0", "status": "completed"}))));
     assert_eq!(events.last(), Some(&gave("0", "", false)));
 }
 
@@ -128,7 +127,7 @@ fn a_large_update_of_any_kind_fits_into_a_notice() {
         update(json!({"sessionUpdate": "x".repeat(1000)})),
         update(json!({"sessionUpdate": "agent_message_chunk",
             "content": {"type": "image", "data": long, "mimeType": "image/png"}})),
-        Incoming::Update(json!({"sessionId": "child", "update":
+        Said::Update(json!({"sessionId": "child", "update":
             {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": long}}})),
     ]);
     assert_notices_fit(&events);

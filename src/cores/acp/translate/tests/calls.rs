@@ -165,7 +165,7 @@ fn what_a_page_shows_of_a_call_is_told_when_it_changes() {
     let heartbeat =
         || progress(json!({"toolCallId": "1", "_meta": {"claudeCode": {"toolName": "Bash"}}}));
     let mut translator = translator();
-    let mut told = |incoming| translator.translate(incoming);
+    let mut told = |said| translator.hear(said);
     let events = told(call(
         json!({"toolCallId": "1", "kind": "execute", "title": "Terminal"}),
     ));

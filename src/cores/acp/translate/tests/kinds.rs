@@ -94,17 +94,16 @@ fn the_persons_own_words_and_what_is_no_update_are_left_out() {
     let script = [own, json!(null), json!([]), json!({"sessionUpdate": 1})].map(update);
     assert_eq!(play(script), []);
     let nobody = json!({"update": {"sessionUpdate": "plan"}});
-    assert_eq!(play([Incoming::Update(nobody)]), []);
+    assert_eq!(play([Said::Update(nobody)]), []);
 }
 
 #[test]
 fn another_session_is_a_subagents_and_never_speaks_in_the_message() {
-    let said_there =
-        |value: &Value| Incoming::Update(json!({"sessionId": "child", "update": value}));
+    let said_there = |value: &Value| Said::Update(json!({"sessionId": "child", "update": value}));
     let chunk = |text: &str| json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
     let call =
         json!({"sessionUpdate": "tool_call", "toolCallId": "1", "name": "read", "_meta": {"x": 1}});
-    let request = Incoming::Asked(json!({"sessionId": "child", "toolCall": {"toolCallId": "1"}}));
+    let request = Said::Asked(json!({"sessionId": "child", "toolCall": {"toolCallId": "1"}}));
     let events = play([
         say("a", None),
         said_there(&chunk("b")),

@@ -27,11 +27,11 @@ fn usage_on_an_empty_chunk_is_counted() {
     );
 }
 
-fn plan(content: &str) -> Incoming {
+fn plan(content: &str) -> Said {
     update(json!({"sessionUpdate": "plan", "entries": [{"content": content}]}))
 }
 
-fn standing(n: u64) -> Incoming {
+fn standing(n: u64) -> Said {
     update(json!({"sessionUpdate": "usage_update", "used": n, "size": 100}))
 }
 
@@ -123,8 +123,8 @@ fn media_in_a_message_are_a_notice() {
 fn the_model_that_answered_last_is_known_where_it_is_told() {
     let mut translator = translator();
     let told = |model: &str| json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "_meta": {"_claude/model": model}});
-    translator.translate(update(told("a")));
-    translator.translate(update(told("b")));
-    translator.translate(standing(3));
+    translator.hear(update(told("a")));
+    translator.hear(update(told("b")));
+    translator.hear(standing(3));
     assert_eq!(translator.model(), Some("b"));
 }

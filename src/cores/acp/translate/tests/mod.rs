@@ -12,6 +12,23 @@ mod transcripts;
 use super::*;
 use crate::protocol::Content;
 
+/// Something that an agent says.
+enum Said {
+    /// Parameters of `session/update`.
+    Update(Value),
+    /// Parameters of `session/request_permission`.
+    Asked(Value),
+}
+
+impl Translator {
+    fn hear(&mut self, said: Said) -> Vec<CoreEvent> {
+        match said {
+            Said::Update(params) => self.translate(params),
+            Said::Asked(params) => self.ask(&params).0,
+        }
+    }
+}
+
 fn translator() -> Translator {
     translator_of(Vendor::default())
 }
@@ -21,27 +38,24 @@ fn translator_of(vendor: Vendor) -> Translator {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "literals read better")]
-fn update(value: Value) -> Incoming {
-    Incoming::Update(json!({"sessionId": "s", "update": value}))
+fn update(value: Value) -> Said {
+    Said::Update(json!({"sessionId": "s", "update": value}))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "literals read better")]
-fn asked(call: Value) -> Incoming {
-    Incoming::Asked(json!({"sessionId": "s", "toolCall": call, "options": []}))
+fn asked(call: Value) -> Said {
+    Said::Asked(json!({"sessionId": "s", "toolCall": call, "options": []}))
 }
 
 /// The events of a whole turn.
-fn play(script: impl IntoIterator<Item = Incoming>) -> Vec<CoreEvent> {
+fn play(script: impl IntoIterator<Item = Said>) -> Vec<CoreEvent> {
     play_with(translator(), script)
 }
 
-fn play_with(
-    mut translator: Translator,
-    script: impl IntoIterator<Item = Incoming>,
-) -> Vec<CoreEvent> {
+fn play_with(mut translator: Translator, script: impl IntoIterator<Item = Said>) -> Vec<CoreEvent> {
     let mut events: Vec<_> = script
         .into_iter()
-        .flat_map(|incoming| translator.translate(incoming))
+        .flat_map(|said| translator.hear(said))
         .collect();
     events.extend(translator.finish());
     events
@@ -65,7 +79,7 @@ fn said(events: &[CoreEvent], wanted: &str) -> Vec<Value> {
     events.iter().filter_map(value).collect()
 }
 
-fn say(text: &str, message: Option<&str>) -> Incoming {
+fn say(text: &str, message: Option<&str>) -> Said {
     let mut value =
         json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
     if let Some(message) = message {
@@ -74,12 +88,12 @@ fn say(text: &str, message: Option<&str>) -> Incoming {
     update(value)
 }
 
-fn call(mut value: Value) -> Incoming {
+fn call(mut value: Value) -> Said {
     value["sessionUpdate"] = json!("tool_call");
     update(value)
 }
 
-fn progress(mut value: Value) -> Incoming {
+fn progress(mut value: Value) -> Said {
     value["sessionUpdate"] = json!("tool_call_update");
     update(value)
 }

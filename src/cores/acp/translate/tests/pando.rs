@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn pando_call(id: &str, tool: &str, title: &str, input: &Value) -> Incoming {
+fn pando_call(id: &str, tool: &str, title: &str, input: &Value) -> Said {
     call(
         json!({"toolCallId": id, "title": title, "kind": "execute", "status": "pending",
         "rawInput": input, "_meta": {"pando": {"toolName": tool}}}),
     )
 }
 
-fn request(tool: &str, description: &str, params: &Value) -> Incoming {
+fn request(tool: &str, description: &str, params: &Value) -> Said {
     asked(
         json!({"toolCallId": format!("s-{tool}-1764512345678901234"), "title": description,
         "status": "pending", "rawInput": params, "locations": [{"path": "/srv/project"}]}),

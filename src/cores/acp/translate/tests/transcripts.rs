@@ -102,12 +102,12 @@ impl Replay {
             owed.asked = true;
             owed.note_changes(told);
             owed.inputs.push(told["rawInput"].clone());
-            let said = self.translator.translate(Incoming::Asked(params));
+            let said = self.translator.hear(Said::Asked(params));
             self.events.extend(said);
             return;
         }
         let says_something = self.note(&params["update"]);
-        let said = self.translator.translate(Incoming::Update(params.clone()));
+        let said = self.translator.translate(params.clone());
         assert!(
             !says_something || !said.is_empty(),
             "nothing was made of {params}"
