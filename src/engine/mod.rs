@@ -26,9 +26,9 @@
 //!    as long as the store remembers it, the same run never reaches a core twice, also if the daemon is killed.
 //! 9. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
 
+mod abilities;
 mod answers;
 mod asked;
-mod abilities;
 mod bounds;
 mod documents;
 mod ending;

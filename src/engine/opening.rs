@@ -160,11 +160,11 @@ impl Runtime {
         if is_moved {
             writer.notice("notice", json!({"code": "workdir_changed"}));
         }
-        for notice in notices {
-            writer.notice("notice", notice);
+        for (name, value) in notices {
+            writer.notice(name, value);
         }
         if !input.tools.is_empty() && !self.0.options.policy(&agent.name).frontend_tools {
-            writer.notice("notice", json!({"code": "frontend_tools_disabled"}));
+            writer.notice("frontend_tools_disabled", json!({}));
         }
         live.enter(Stage::Open);
         let policy = self.0.options.policy(&agent.name).clone();

@@ -26,5 +26,8 @@ pub(super) struct Resumed {
     /// What the person has said besides, to be asked once the turn is over.
     pub(super) next: Vec<Message>,
     /// What clients are told of the answers.
-    pub(super) notices: Vec<Value>,
+    pub(super) notices: Vec<Notice>,
 }
+
+/// Something that a client is told beside what it asked: a name without the namespace, and what there is to say.
+pub(super) type Notice = (&'static str, Value);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tracing::{info, warn};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     ends::RunIds,
     history,
     live::Live,
-    parked::Resumed,
+    parked::{Notice, Resumed},
     start::Order,
 };
 use crate::{
@@ -190,7 +190,9 @@ impl Runtime {
             }
         };
         let notices = stale.notices().into_iter();
-        let notices = notices.map(|value| ("notice".to_owned(), value)).collect();
+        let notices = notices
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         let frames = self.ended(key, &RunIds::of(input), thread, notices, &ending, *peer);
         Reader::of_frames(self.0.env.clone(), frames)
     }
@@ -198,14 +200,14 @@ impl Runtime {
 
 impl Stale {
     /// What clients are told of them.
-    fn notices(&self) -> Vec<Value> {
+    fn notices(&self) -> Vec<Notice> {
         let told = [
             ("interrupt_lost", &self.lost),
             ("interrupt_expired", &self.over),
             ("interrupt_unknown", &self.unknown),
         ];
         let told = told.into_iter().filter(|(_, ids)| !ids.is_empty());
-        told.map(|(code, ids)| json!({"code": code, "interruptIds": ids}))
+        told.map(|(name, ids)| (name, json!({"interruptIds": ids})))
             .collect()
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tracing::info;
 
@@ -11,6 +10,7 @@ use super::{
     Reader, Runtime, StartError,
     ending::Ending,
     live::{Call, Lease, Live, Stage},
+    parked::Notice,
     plan::Plan,
     slots::{Claim, Slot, Ticket},
     wishes,
@@ -33,7 +33,7 @@ pub(super) struct Order {
     /// The last message of a person's that the client can have seen, if it is known.
     pub(super) seen: Option<String>,
     /// What the client is told of answers that it brings beside what it asks.
-    pub(super) notices: Vec<Value>,
+    pub(super) notices: Vec<Notice>,
     pub(super) input: RunAgentInput,
 }
 

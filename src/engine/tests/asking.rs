@@ -476,7 +476,7 @@ async fn r96_r99_silence_denies_and_the_turn_goes_on_in_a_run_of_its_own() {
         .await
         .unwrap();
     let notice = late.iter().find(|it| it["type"] == "CUSTOM").unwrap();
-    assert_eq!(notice["value"]["code"], "interrupt_expired");
+    assert_eq!(notice["name"], "pando.interrupt_expired");
     assert_eq!(last(&late)["outcome"], json!({"type": "success"}));
 }
 

@@ -39,9 +39,9 @@ impl Shell {
             prompts: &ongoing.policy.prompts,
             env: &ongoing.runtime.0.env,
         };
-        let tools = ongoing.tools.borrow().clone();
+        let input = Arc::clone(&ongoing.input);
         let prompt_tool = interrupts::permission_tool(asker.namespace);
-        let means = |open: &Open| means(open, &tools, &prompt_tool);
+        let means = |open: &Open| means(open, &input.tools, &prompt_tool);
         let (translator, writer) = (&mut ongoing.translator, &mut self.writer);
         let open = ongoing.gate.showing();
         let a_person = open.iter().any(|it| matches!(means(it), Means::Interrupt));

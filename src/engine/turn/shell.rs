@@ -13,11 +13,14 @@ use super::{
     timers::{Allowance, Draft},
 };
 use crate::{
-    deps::{AgentName, PerSetting, Principal, Session, SessionRef, Signal, TurnRequest},
+    deps::{
+        ASK_USER, AgentName, Ask, PerSetting, Principal, Session, SessionRef, Signal, TurnRequest,
+    },
     engine::{
         Policy, Runtime,
         ending::{Cause, CoreEnd, Ending},
         gate::{Circumstances, Gate},
+        interrupts,
         live::{Call, Live, Sight},
         recall,
         runtime::Inner,
@@ -81,7 +84,7 @@ impl Shell {
         } = turn;
         info!(principal = &*slot.key().principal, "run started");
         let (_, inbox) = mpsc::channel(1);
-        let tools = watch::Sender::new(request.input.tools.as_slice().into());
+        let tools = watch::Sender::new(callable(&request.input, &policy, &runtime));
         let ongoing = Ongoing {
             slot,
             state,
@@ -153,20 +156,7 @@ impl Shell {
                     self.store().entitle(self.ongoing.slot.key(), &title).await;
                 }
                 Signal::Recall(past) => self.recall(past).await,
-                Signal::Ask(ask) if may_ask => {
-                    let workdir = self.workdir();
-                    let ongoing = &mut self.ongoing;
-                    let tools = ongoing.tools.borrow().clone();
-                    let when = Circumstances {
-                        policy: &ongoing.policy,
-                        tools: &tools,
-                        workdir: workdir.as_deref(),
-                        is_attended: ongoing.is_attended,
-                    };
-                    if let Some(refused) = ongoing.gate.admit(ask, Instant::now(), &when) {
-                        self.tell_refused(refused);
-                    }
-                }
+                Signal::Ask(ask) if may_ask => self.admit(ask),
                 // Whoever asked is told that the turn is being stopped.
                 Signal::Ask(ask) => drop(ask),
             }
@@ -175,6 +165,22 @@ impl Shell {
         self.writer.flush();
         self.keep().await;
         self.ongoing.draft.is_wanted();
+    }
+
+    /// Takes something that is asked.
+    fn admit(&mut self, ask: Ask) {
+        let workdir = self.workdir();
+        let ongoing = &mut self.ongoing;
+        let tools = Arc::clone(&ongoing.tools.borrow());
+        let when = Circumstances {
+            policy: &ongoing.policy,
+            tools: &tools,
+            workdir: workdir.as_deref(),
+            is_attended: ongoing.is_attended,
+        };
+        if let Some(refused) = ongoing.gate.admit(ask, Instant::now(), &when) {
+            self.tell_refused(refused);
+        }
     }
 
     async fn bind(&mut self, session: SessionRef) {
@@ -329,4 +335,12 @@ impl Shell {
         writer.finish(ending);
         runtime.count_run();
     }
+}
+
+/// The tools of the page that the agent may call. Those with which a page shows prompts itself are the daemon's.
+pub(super) fn callable(input: &RunAgentInput, policy: &Policy, runtime: &Runtime) -> Arc<[Tool]> {
+    let prompt = interrupts::permission_tool(&runtime.0.options.namespace);
+    let is_callable = |tool: &&Tool| tool.name != prompt && tool.name != ASK_USER;
+    let tools = input.tools.iter().filter(is_callable);
+    tools.filter(|_| policy.frontend_tools).cloned().collect()
 }

@@ -14,7 +14,7 @@ use tracing::{Span, field::display, info, warn};
 
 use super::{
     Core,
-    shell::{Ongoing, Shell},
+    shell::{Ongoing, Shell, callable},
 };
 use crate::{
     deps::{Ask, Denial, Permission, Reply, Signal, ToolAnswer, Unanswered},
@@ -30,7 +30,7 @@ use crate::{
         verdict,
         writer::{Carried, Writer},
     },
-    protocol::{Content, RunAgentInput, RunId, Tool},
+    protocol::{Content, RunAgentInput, RunId},
     store::Begin,
 };
 
@@ -167,7 +167,7 @@ impl Parked {
             ongoing.state.set_last_prompt(message.id.clone());
         }
         ongoing.next = next;
-        let tools: Arc<[Tool]> = input.tools.as_slice().into();
+        let tools = callable(&input, &ongoing.policy, &ongoing.runtime);
         ongoing.tools.send_if_modified(|known| {
             let is_other = *known != tools;
             *known = tools;
@@ -183,8 +183,8 @@ impl Parked {
                 .writer
                 .notice("notice", json!({"code": "state_too_large"}));
         }
-        for notice in notices {
-            shell.writer.notice("notice", notice);
+        for (name, value) in notices {
+            shell.writer.notice(name, value);
         }
         let settled = asked.prompts.iter().zip(&said).map(|(prompt, said)| {
             let digest = said.as_ref().map(Said::digest);
@@ -219,8 +219,8 @@ impl Parked {
             .note(settled.map(|id| (id.clone(), None)).collect())
             .await;
         if why == Unanswered::TimedOut {
-            let value = json!({"code": "prompt_expired", "ids": ids});
-            shell.writer.notice("notice", value);
+            let value = json!({"interruptIds": ids});
+            shell.writer.notice("interrupt_expired", value);
         }
         for open in shown {
             shell.give_up(open, why);
