@@ -45,18 +45,18 @@ async fn what_two_turns_say_at_once_does_not_mix() {
 #[tokio::test]
 async fn a_turn_ends_while_another_goes_on_and_answers_reach_who_has_asked() {
     let ask = r#"ask {"toolCallId":"c","name":"sh"}"#;
-    let refused = r#"{"outcome":"selected","optionId":"no"}"#;
+    let answer = r#"{"outcome":"cancelled"}"#;
     let mut stage = stage(&[]);
     let steps = ["say 1", "meet", ask];
     let (one, other) = two(&mut stage, &steps, &["say 2", ask]).await;
     let (outcome, said) = other.end().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
-    assert_eq!(said, format!("2{refused}"));
+    assert_eq!(said, format!("2{answer}"));
     let third = stage.play_beside("third", &["meet", "say 3"]);
     assert_eq!(third.end().await.1, "3");
     let (outcome, said) = one.end().await;
     assert_eq!(outcome.unwrap(), StopReason::EndTurn);
-    assert_eq!(said, format!("1{refused}"));
+    assert_eq!(said, format!("1{answer}"));
     stage.close().await;
 }
 

@@ -127,6 +127,21 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_taken_back_by_an_id_and_by_nothing_else() {
+        for (params, is_read) in [
+            (r#"{"requestId":"a"}"#, true),
+            (r#"{"requestId":7}"#, true),
+            (r#"{"requestId":1.5}"#, false),
+            (r#"{"requestId":{}}"#, false),
+            ("{}", false),
+        ] {
+            let text =
+                format!(r#"{{"jsonrpc":"2.0","method":"$/cancel_request","params":{params}}}"#);
+            assert_eq!(read(&text).is_some(), is_read, "{params}");
+        }
+    }
+
+    #[test]
     fn numbers_of_any_size_keep_their_digits() {
         for number in [
             "340282366920938463463374607431768211455",

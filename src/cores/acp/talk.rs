@@ -119,14 +119,14 @@ impl<'a> Talk<'a> {
             return Ok(());
         }
         for incoming in kept.said {
-            let events = match incoming {
+            match incoming {
                 Incoming::Update(params) => {
                     self.entitle(&params).await?;
-                    self.translator.translate(params)
+                    let events = self.translator.translate(params);
+                    self.turn.emit(events).await?;
                 }
-                Incoming::Asked(request) => self.translator.ask(&request.params).0,
-            };
-            self.turn.emit(events).await?;
+                Incoming::Asked(request) => self.tell(*request).await?,
+            }
         }
         if kept.lost > 0 {
             let value = json!({"updates": kept.lost});
@@ -190,11 +190,14 @@ impl<'a> Talk<'a> {
         // An answer never overtakes an update, but both can be there at once. What comes later is for the
         // next turn.
         self.hearing.stop();
-        while let Some((incoming, _room)) = self.hearing.next().await {
-            self.pass_on(incoming).await?;
-        }
-        // It waits for none of them any more.
+        // It waits for nobody any more.
         self.asks.clear();
+        while let Some((incoming, _room)) = self.hearing.next().await {
+            match incoming {
+                Incoming::Asked(request) => self.tell(*request).await?,
+                update @ Incoming::Update(_) => self.pass_on(update).await?,
+            }
+        }
         let left = self.translator.finish();
         self.turn.emit(left).await?;
         if let Ok(answer) = &answer {

@@ -345,4 +345,42 @@ mod tests {
             assert!(futures_util::poll!(inside.next()).is_pending());
         }
     }
+
+    #[tokio::test]
+    async fn no_more_requests_pass_than_can_be_answered_and_those_that_wait_hold_up_nothing_else() {
+        let (ours, theirs) = Channel::duplex();
+        let gate = asked();
+        let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "ask", "params": {}});
+        let ask = format!("{ask}\n");
+        let start = output([LIGHT]);
+        let (answer, long) = start.split_once('\n').unwrap();
+        let output = format!("{answer}\n{}{long}{ask}", ask.repeat(UNANSWERED));
+        let mut stdout = Lines::new(output.as_bytes(), 2 * LIGHT);
+        let mut stdin = tokio::io::sink();
+        let (mut inside, _keep) = theirs.into_parts();
+        let never = std::future::pending();
+        let carrying = carry(ours, &mut stdout, &mut stdin, &gate, never, "test");
+        let mut carrying = std::pin::pin!(carrying);
+        let mut count = 0;
+        loop {
+            // The runtime lets a task do only so much at a time.
+            tokio::task::yield_now().await;
+            assert!(futures_util::poll!(&mut carrying).is_pending());
+            let mut taken = 0;
+            while futures_util::poll!(inside.next()).is_ready() {
+                taken += 1;
+            }
+            // A turn takes each, and has people asked.
+            (0..taken).for_each(|_| gate.left());
+            count += taken;
+            if taken == 0 {
+                break;
+            }
+        }
+        // The answer, the requests, and the long line, but not the last request.
+        assert_eq!(count, 1 + UNANSWERED + 1);
+        gate.sent(&message(json!({"jsonrpc": "2.0", "id": 1, "result": {}})));
+        assert!(futures_util::poll!(&mut carrying).is_pending());
+        assert!(futures_util::poll!(inside.next()).is_ready());
+    }
 }

@@ -42,6 +42,15 @@ pub(super) enum Settled {
 }
 
 impl Talk<'_> {
+    /// Shows what the agent asked permission for when there was no turn to ask anybody. It is denied.
+    pub(super) async fn tell(&mut self, request: Request) -> Result<(), Gone> {
+        if request.subject != Subject::Permission {
+            return Ok(());
+        }
+        let (events, _) = self.translator.ask(&request.params);
+        self.turn.emit(events).await
+    }
+
     /// Shows what the agent asks about, and has people asked.
     pub(super) async fn ask(&mut self, request: Request) -> Result<(), Gone> {
         match &request.subject {
@@ -75,7 +84,11 @@ impl Talk<'_> {
             }
             Err(why) => {
                 let agent = &self.turn.options.name;
-                let decision = Decision::without_asking(&request.params, why);
+                let decision = if self.turn.io.is_stopped() {
+                    Decision::Cancelled
+                } else {
+                    Decision::without_asking(&request.params, why)
+                };
                 let decided = decision.as_str();
                 // It may go on like that.
                 if mem::replace(&mut self.has_warned, true) {

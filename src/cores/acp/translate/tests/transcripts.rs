@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use super::*;
+use crate::cores::acp::permission;
 
 const FOLDER: &str = "tests/agents/transcripts";
 
@@ -102,8 +103,9 @@ impl Replay {
             owed.asked = true;
             owed.note_changes(told);
             owed.inputs.push(told["rawInput"].clone());
-            let said = self.translator.hear(Said::Asked(params));
+            let (said, request) = self.translator.ask(&params);
             self.events.extend(said);
+            check_request(&params, &request.expect("people can be asked"));
             return;
         }
         let says_something = self.note(&params["update"]);
@@ -196,6 +198,26 @@ impl Replay {
             check_call(id, owed, &self.events, &format!("{place}: {id}"));
         }
     }
+}
+
+/// Checks that people see what they are asked.
+fn check_request(params: &Value, request: &PermissionRequest) {
+    let told = &params["toolCall"];
+    let options = permission::options(params).unwrap();
+    assert_eq!(options.len(), params["options"].as_array().unwrap().len());
+    assert_eq!(request.call.as_deref(), Some(&*id(told)));
+    assert_eq!(request.action, told["kind"]);
+    assert_eq!(request.title, told["title"]);
+    assert!(!["", "tool"].contains(&&*request.tool));
+    let places = told["locations"].as_array().into_iter().flatten();
+    for place in places {
+        let path = place["path"].as_str().unwrap().into();
+        assert!(request.paths.contains(&path), "{told}");
+    }
+    if !told["rawInput"].is_null() {
+        assert_eq!(request.params.as_ref(), Some(&told["rawInput"]));
+    }
+    assert!(!format!("{request:?}").contains("_meta"));
 }
 
 fn check_call(id: &str, owed: &Owed, events: &[CoreEvent], place: &str) {
