@@ -102,10 +102,7 @@ impl Runtime {
 
     /// A thread on which nothing runs, with a word on its last run if that did not end well.
     fn at_rest(&self, key: &Key, ids: &RunIds, thread: &Thread, peer: Peer) -> Vec<Bytes> {
-        let is_well =
-            |run: &Run| matches!(run.outcome, Outcome::Success { .. } | Outcome::Interrupted);
-        let last = thread.last_run.iter().filter(|run| !is_well(run));
-        let notices = last.map(|run| ("last_run".to_owned(), told(run))).collect();
+        let notices = word_on_last(thread);
         // A failure is told as it was, but does not make showing it fail.
         let at_rest = Ending::Done { stop_reason: None };
         let asked = self.0.slots.asked(key);
@@ -217,6 +214,13 @@ fn is_known(thread: &Thread, input: &RunAgentInput) -> bool {
         let mut known = lines.iter().map(|line| &line.message);
         known.any(|known| known.id == asked.id && known.body == asked.body)
     })
+}
+
+/// A word on the last run of a thread on which nothing runs, if it did not end well.
+pub(super) fn word_on_last(thread: &Thread) -> Vec<(String, Value)> {
+    let is_well = |run: &Run| matches!(run.outcome, Outcome::Success { .. } | Outcome::Interrupted);
+    let last = thread.last_run.iter().filter(|run| !is_well(run));
+    last.map(|run| ("last_run".to_owned(), told(run))).collect()
 }
 
 /// A run that did not end well, for people.

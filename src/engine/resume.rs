@@ -12,6 +12,7 @@ use super::{
     ending::Ending,
     ends::RunIds,
     history,
+    hydrate::word_on_last,
     live::Live,
     parked::{Notice, Resumed},
     start::Order,
@@ -42,12 +43,11 @@ impl Runtime {
         let given = Given::of(&order.input);
         let stale = self.stale(&order, &given, &asked.ids()).await;
         if !stale.otherwise.is_empty() {
-            warn!(thread = %order.key.thread, "a prompt was answered again, and otherwise: refused");
             return Err(StartError::Answered(stale.otherwise));
         }
         let said = match given.meet(&asked, !next.is_empty()) {
             Ok(said) => said,
-            Err(Unmet::Part(missing)) => return Err(unanswered(&order, &missing)),
+            Err(Unmet::Part(missing)) => return Err(unanswered(&missing)),
             Err(Unmet::Nothing(missing)) => {
                 if let Some(run) = stale.again {
                     return self.again(order, &run).await;
@@ -64,7 +64,7 @@ impl Runtime {
                     self.0.slots.call_off(&order.key, &asked);
                     return self.run(order).await;
                 }
-                return Err(unanswered(&order, &missing));
+                return Err(unanswered(&missing));
             }
         };
         let said = own_ids(said, transcript, self);
@@ -115,7 +115,6 @@ impl Runtime {
         }
         let stale = self.stale(order, &given, &[]).await;
         if !stale.otherwise.is_empty() {
-            warn!(thread = %order.key.thread, "a prompt was answered again, and otherwise: refused");
             return Err(StartError::Answered(stale.otherwise));
         }
         let (thread, _) = self.0.store.look(&order.key, None).await;
@@ -190,9 +189,8 @@ impl Runtime {
             }
         };
         let notices = stale.notices().into_iter();
-        let notices = notices
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let notices = notices.map(|(name, value)| (name.to_owned(), value));
+        let notices = notices.chain(word_on_last(thread)).collect();
         let frames = self.ended(key, &RunIds::of(input), thread, notices, &ending, *peer);
         Reader::of_frames(self.0.env.clone(), frames)
     }
@@ -212,9 +210,7 @@ impl Stale {
     }
 }
 
-fn unanswered(order: &Order, missing: &[Arc<str>]) -> StartError {
-    let prompts = missing.len();
-    info!(thread = %order.key.thread, prompts, "a run is refused: not all that is asked is answered");
+fn unanswered(missing: &[Arc<str>]) -> StartError {
     StartError::Unanswered(missing.iter().map(|id| id.as_ref().to_owned()).collect())
 }
 
