@@ -96,14 +96,23 @@ impl Terminal {
     }
 }
 
+/// What is written of libraries that put what agents say into their records, at any level, unless the filter names
+/// them.
+const SILENT: &str = "rmcp";
+
 /// Reads a filter.
 ///
 /// # Errors
 /// It is not in the filter language.
 pub fn filter(text: &str) -> Result<EnvFilter, Error> {
-    EnvFilter::builder()
-        .parse(text)
-        .map_err(|error| Error::Filter(error.to_string()))
+    let failed = |error: &dyn std::fmt::Display| Error::Filter(error.to_string());
+    let filter = EnvFilter::builder().parse(text);
+    let filter = filter.map_err(|error| failed(&error))?;
+    if text.contains(SILENT) {
+        return Ok(filter);
+    }
+    let silence = format!("{SILENT}=off").parse();
+    Ok(filter.add_directive(silence.map_err(|error| failed(&error))?))
 }
 
 /// Starts the log of this process.
@@ -263,5 +272,12 @@ mod tests {
     fn a_filter_is_checked_when_it_is_read() {
         assert!(filter("info,agui_serve=debug").is_ok());
         assert!(filter("agui_serve=loud").is_err());
+    }
+
+    #[test]
+    fn libraries_that_write_what_agents_say_are_silent_unless_asked() {
+        assert!(filter("info").unwrap().to_string().contains("rmcp=off"));
+        let asked = filter("info,rmcp=debug").unwrap().to_string();
+        assert!(asked.contains("rmcp=debug") && !asked.contains("off"));
     }
 }
