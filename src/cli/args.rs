@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand};
 
 #[cfg(all(feature = "acp", target_os = "linux"))]
 use crate::cores::acp::supervisor;
+#[cfg(feature = "acp")]
+use crate::cores::mcp;
 use crate::{
     config::{self, Environ, Flags},
     deps::Principal,
@@ -88,6 +90,10 @@ pub enum Task {
         #[command(flatten)]
         serve: Box<Serve>,
     },
+    /// Carry the tools of a page to an agent that takes them only from a program. Agents start it so
+    #[cfg(feature = "acp")]
+    #[command(name = mcp::WORD, hide = true)]
+    CarryTools,
     /// Run a program and leave nothing of it behind. The daemon starts itself so, once per agent
     #[cfg(all(feature = "acp", target_os = "linux"))]
     #[command(name = supervisor::WORD, hide = true)]

@@ -21,6 +21,8 @@ pub use exit::{code, message};
 
 #[cfg(all(feature = "acp", target_os = "linux"))]
 use crate::cores::acp::supervisor;
+#[cfg(feature = "acp")]
+use crate::cores::mcp;
 use crate::{
     config::{self, Environ},
     env::Env,
@@ -51,6 +53,11 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
         }) => {
             let inputs = serve.inputs(environ, cwd()?);
             return login::login(&name, method.as_deref(), &inputs);
+        }
+        #[cfg(feature = "acp")]
+        Some(Task::CarryTools) => {
+            let variable = |name: &str| environ.get(name).map(ToOwned::to_owned);
+            mcp::carry(variable, io::stdin(), io::stdout())?;
         }
         #[cfg(all(feature = "acp", target_os = "linux"))]
         Some(Task::Supervise { command }) => return Ok(supervisor::supervise(&command).into()),

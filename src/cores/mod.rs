@@ -4,6 +4,8 @@
 pub mod acp;
 #[cfg(feature = "demo")]
 pub mod demo;
+#[cfg(feature = "acp")]
+pub mod mcp;
 pub mod questions;
 
 use std::{path::Path, sync::Arc, time::Duration};

@@ -6,7 +6,7 @@
 
 use std::{fmt::Write as _, ops::RangeInclusive};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::protocol::JsonObject;
 
@@ -15,6 +15,54 @@ const QUESTIONS: RangeInclusive<usize> = 1..=4;
 
 /// How many answers each offers.
 const OPTIONS: RangeInclusive<usize> = 2..=4;
+
+/// What the tool does, for the model.
+pub const DESCRIPTION: &str = "Asks the person one to four questions and waits for the answers. Each question has \
+     two to four options to choose from; the person can always answer in other words instead. Use it when a choice \
+     is the person's to make.";
+
+/// What a model is told when it has no answer of the person's.
+pub const CANCELLED: &str = "user cancelled the question";
+
+/// The schema of the tool's arguments (JSON Schema).
+pub fn schema() -> JsonObject {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let option = json!({
+        "type": "object",
+        "properties": {
+            "label": text("What the person reads and chooses"),
+            "description": text("What choosing it means"),
+        },
+        "required": ["label", "description"],
+    });
+    let question = json!({
+        "type": "object",
+        "properties": {
+            "question": text("The whole question"),
+            "header": text("A label for it, of 12 characters at most"),
+            "multiSelect": {
+                "type": "boolean",
+                "default": false,
+                "description": "Whether more than one option can be chosen",
+            },
+            "options": {"type": "array", "minItems": 2, "maxItems": 4, "items": option},
+        },
+        "required": ["question", "header", "options"],
+    });
+    let questions = json!({"type": "array", "minItems": 1, "maxItems": 4, "items": question});
+    JsonObject::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), json!({"questions": questions})),
+        ("required".to_owned(), json!(["questions"])),
+    ])
+}
+
+/// A line for people that says what is asked.
+pub fn message(arguments: &JsonObject) -> String {
+    let questions = list(arguments, "questions").iter();
+    let texts = questions.filter_map(|question| question["question"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
 
 /// Whether these can be asked.
 ///
@@ -137,8 +185,6 @@ fn list<'a>(object: &'a JsonObject, name: &str) -> &'a [Value] {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn questions() -> JsonObject {
