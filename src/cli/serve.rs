@@ -42,7 +42,8 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     // Waits for the daemon that has it.
     let database = settings.store.at.path().map(Path::to_owned);
     let store = Store::open(settings.store, env.clone())?;
-    let definitions = settings.agents.iter().map(definition).collect();
+    let carrier = std::env::current_exe().context("find this program's own file")?;
+    let definitions = definitions(&settings.agents, &carrier);
     let deps = Arc::new(Cores::new(definitions));
     let runtime = Runtime::with_store(deps, settings.engine, env.clone(), store);
 
@@ -80,19 +81,34 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     })
 }
 
-/// What is served under an agent's name.
-fn definition(agent: &Agent) -> Definition {
-    let core: Arc<dyn cores::Core> = match &agent.core {
-        #[cfg(feature = "demo")]
-        Core::Demo => Arc::new(cores::demo::Demo::new()),
-        #[cfg(feature = "acp")]
-        Core::Acp(options) => Arc::new(cores::acp::Acp::new(supervised(options))),
+/// What is served under the agents' names. `carrier` is this program's own file, for agents that start it for tools.
+#[cfg_attr(
+    not(feature = "acp"),
+    expect(unused_variables, reason = "no other core needs it")
+)]
+fn definitions(agents: &[Agent], carrier: &Path) -> Vec<Definition> {
+    #[cfg(feature = "acp")]
+    let tools = cores::mcp::Server::new(cores::mcp::PROGRESS);
+    let core = |agent: &Agent| -> Arc<dyn cores::Core> {
+        match &agent.core {
+            #[cfg(feature = "demo")]
+            Core::Demo => Arc::new(cores::demo::Demo::new()),
+            #[cfg(feature = "acp")]
+            Core::Acp(options) => {
+                let options = cores::acp::Options {
+                    carrier: Some(carrier.to_owned()),
+                    ..supervised(options)
+                };
+                Arc::new(cores::acp::Acp::with_tools(options, tools.clone()))
+            }
+        }
     };
-    Definition {
+    let definition = |agent: &Agent| Definition {
         name: agent.name.clone(),
         description: agent.description.clone(),
-        core,
-    }
+        core: core(agent),
+    };
+    agents.iter().map(definition).collect()
 }
 
 /// The options with this very program as the supervisor, also once its file was replaced by a newer one or

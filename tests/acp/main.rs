@@ -18,3 +18,4 @@ mod sharing;
 mod speaking;
 mod stage;
 mod starting;
+mod tools;

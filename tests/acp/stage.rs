@@ -11,12 +11,12 @@ use agui_serve::{
         AgentName, Ask, CoreEvent, Forgotten, PerSetting, Principal, Session, SessionRef, Signal,
         StopReason, TurnError, TurnIo, TurnRequest,
     },
-    protocol::{Content, ContextEntry, Message, ThreadId, decode},
+    protocol::{Content, ContextEntry, Message, ThreadId, Tool, decode},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::JoinHandle,
     time::timeout,
 };
@@ -39,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) stop: CancellationToken,
     pub(crate) context: Vec<ContextEntry>,
     pub(crate) wishes: PerSetting<Option<String>>,
+    /// The tools that the page has.
+    pub(crate) tools: Vec<Tool>,
     agent: OnceCell<Acp>,
     tasks: TaskTracker,
     _folder: tempfile::TempDir,
@@ -68,6 +70,7 @@ impl Stage {
             stop: CancellationToken::new(),
             context: Vec::new(),
             wishes: PerSetting::default(),
+            tools: Vec::new(),
             agent: OnceCell::new(),
             tasks: TaskTracker::new(),
             _folder: folder,
@@ -137,7 +140,8 @@ impl Stage {
             wishes: self.wishes.clone(),
             input: Arc::new(input),
         };
-        let (io, inbox) = TurnIo::channel(1, self.stop.clone());
+        let (_, tools) = watch::channel(self.tools.clone().into());
+        let (io, inbox) = TurnIo::with_tools(1, self.stop.clone(), tools);
         let agent = self.agent.get_or_init(|| Acp::new(self.options.clone()));
         (agent.turn(request, io), inbox)
     }

@@ -14,6 +14,7 @@
 //!   answer.
 //! - The pool: `worker` is the task that all of that runs in; `pool` hands out workers, as `shelf` decides;
 //!   `leftovers` looks whether a stop was one.
+//! - Tools of the page: `handover` says how the agent is handed them, and `ours` which of its calls are of them.
 //! - The conversation: `turn`, `session`, `settings` and `talk` hold it. `prompt`, `preface`, `translate`, `past` and
 //!   `usage` are synchronous: they turn what people say into what agents take, and what agents say into events, or,
 //!   of what a session remembers, into messages. So are `permission` and `form`, which read what is asked of people and
@@ -30,10 +31,12 @@ mod client;
 mod ending;
 mod failure;
 mod form;
+mod handover;
 mod leftovers;
 mod lines;
 mod messages;
 mod options;
+mod ours;
 mod past;
 mod permission;
 mod pool;
@@ -64,10 +67,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     options::{Options, STOP_GRACE},
-    preset::{PRESETS, Preset, approves_by_itself},
+    preset::{PRESETS, Preset, Relists, Tools, approves_by_itself},
 };
 use self::{pool::Pool, settings::configured, shelf::Conversation, turn::Turn};
-use super::Core;
+use super::{
+    Core,
+    mcp::{PROGRESS, Server},
+};
 use crate::{
     deps::{
         Forgotten, PerSetting, Principal, Settings, StopReason, TurnError, TurnIo, TurnRequest,
@@ -83,6 +89,8 @@ struct Inner {
     options: Arc<Options>,
     /// What there is for each principal that has asked for a turn; there are as many as there are tokens.
     served: Mutex<HashMap<Principal, Served>>,
+    /// Has the page's tools for it.
+    tools: Server,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
@@ -102,11 +110,17 @@ impl Drop for Inner {
 }
 
 impl Acp {
-    /// An agent that is started as the options say, at its first turn.
+    /// An agent that is started as the options say, at its first turn, with a server of its own for tools.
     pub fn new(options: Options) -> Self {
+        Self::with_tools(options, Server::new(PROGRESS))
+    }
+
+    /// The same with a server that it may share. Whoever closes the agent closes that, too.
+    pub fn with_tools(options: Options, tools: Server) -> Self {
         Self(Arc::new(Inner {
             options: Arc::new(options),
             served: Mutex::default(),
+            tools,
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
         }))
@@ -117,11 +131,13 @@ impl Acp {
         let new = || {
             let Inner {
                 options,
+                tools,
                 tasks,
                 closing,
                 ..
             } = &*self.0;
-            let pool = Pool::new(Arc::clone(options), tasks.clone(), closing.clone());
+            let (tasks, closing) = (tasks.clone(), closing.clone());
+            let pool = Pool::new(Arc::clone(options), tools.clone(), tasks, closing);
             Served {
                 pool: Arc::new(pool),
                 heard: Arc::new(Mutex::new(self.configured())),
@@ -139,7 +155,7 @@ impl Acp {
 
 impl Core for Acp {
     fn capabilities(&self) -> AgentCapabilities {
-        capabilities()
+        capabilities(&self.0.options)
     }
 
     fn workdir(&self) -> Option<&Path> {
@@ -192,7 +208,10 @@ impl Core for Acp {
     fn close(&self) -> BoxFuture<'_, ()> {
         self.0.closing.cancel();
         self.0.tasks.close();
-        Box::pin(self.0.tasks.wait())
+        Box::pin(async {
+            self.0.tasks.wait().await;
+            self.0.tools.close().await;
+        })
     }
 }
 
@@ -203,10 +222,11 @@ impl fmt::Debug for Acp {
 }
 
 /// What any agent behind ACP can do. What one takes besides text is known only once it runs.
-fn capabilities() -> AgentCapabilities {
+fn capabilities(options: &Options) -> AgentCapabilities {
     let mut capabilities = AgentCapabilities::default();
     capabilities.transport.streaming = Some(true);
     capabilities.tools.supported = Some(true);
+    capabilities.tools.client_provided = Some(handover::may_take(options));
     capabilities.reasoning.supported = Some(true);
     capabilities.reasoning.streaming = Some(true);
     capabilities

@@ -60,6 +60,11 @@ pub struct Options {
     /// `WORD`, `--`, and the agent's program and arguments. Without one, only what stays in the agent's
     /// process group is sure to end, and nothing is if this process is killed. Linux only.
     pub supervisor: Option<PathBuf>,
+    /// The program that carries tools to an agent that starts a program for them, as [`crate::cores::mcp::carry`] does:
+    /// it is started with that module's `WORD`. Without one such agents have no tools of the page.
+    pub carrier: Option<PathBuf>,
+    /// Whether the agent is given a tool to ask the person with, unless it has its own.
+    pub questions: bool,
     /// How long `initialize` may take, and again each request that opens a session or sets something in it.
     pub start_timeout: Duration,
     /// How long a turn may take to end after `session/cancel`, and how long the agent may take to let go of a
@@ -103,6 +108,8 @@ impl Options {
             inherited: BTreeMap::new(),
             workdir: workdir.into(),
             supervisor: None,
+            carrier: None,
+            questions: true,
             start_timeout: START_TIMEOUT,
             stop_grace: STOP_GRACE,
             max_line: MAX_LINE,
@@ -158,6 +165,8 @@ impl fmt::Debug for Options {
             .field("pass_env", &self.pass_env)
             .field("workdir", &self.workdir)
             .field("supervisor", &self.supervisor)
+            .field("carrier", &self.carrier)
+            .field("questions", &self.questions)
             .field("start_timeout", &self.start_timeout)
             .field("stop_grace", &self.stop_grace)
             .field("max_line", &self.max_line)

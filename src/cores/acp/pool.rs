@@ -19,20 +19,32 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     board::{Board, Hearing, Side},
     failure::{End, Explained},
+    handover,
     options::Options,
     settings::Offers,
     shelf::{Conversation, Farewell, Limits, Number, Order, Shelf, Taken, Verdict},
     supervisor,
     worker::{self, Starting, Work, Worker},
 };
+use crate::cores::mcp::{Place, Server};
 
 /// The processes of one agent and one principal.
 pub(super) struct Pool {
     options: Arc<Options>,
     board: Arc<Board>,
-    shelf: Mutex<Shelf<Starting, Offers>>,
+    shelf: Mutex<Shelf<Starting, Open>>,
+    tools: Server,
     tasks: TaskTracker,
     closing: CancellationToken,
+}
+
+/// What is known of a session that a process has open.
+#[derive(Clone)]
+pub(super) struct Open {
+    /// What can be chosen in it.
+    pub(super) offers: Offers,
+    /// Where its tools are, if it was handed any.
+    pub(super) tools: Option<Arc<Place>>,
 }
 
 /// A process for the length of a turn. Dropped unfinished, as when its turn is, it is left as
@@ -55,6 +67,7 @@ impl Pool {
     /// Starts nothing. What it starts later counts with `tasks`, and ends with `closing`.
     pub(super) fn new(
         options: Arc<Options>,
+        tools: Server,
         tasks: TaskTracker,
         closing: CancellationToken,
     ) -> Self {
@@ -67,6 +80,7 @@ impl Pool {
             options,
             board: Arc::default(),
             shelf: Mutex::new(shelf),
+            tools,
             tasks,
             closing,
         }
@@ -141,8 +155,10 @@ impl Pool {
         number: Number,
         until: watch::Receiver<Option<Instant>>,
     ) -> Starting {
+        let of_process = handover::is_of_process(&self.options);
         let (starting, run) = worker::start(Work {
             options: Arc::clone(&self.options),
+            tools: of_process.then(|| Arc::new(self.tools.place(self.options.questions))),
             side: Side {
                 board: Arc::clone(&self.board),
                 process: number,
@@ -199,20 +215,25 @@ impl Lease {
         pool.board.listen(*number, conversation)
     }
 
-    /// What a session offers that the process has open.
-    pub(super) fn known_session(&self, session: &Conversation) -> Option<Offers> {
+    /// Makes a place for the tools of a session. With `asks` there is one to ask the person with.
+    pub(super) fn place(&self, asks: bool) -> Arc<Place> {
+        Arc::new(self.hold.pool.tools.place(asks))
+    }
+
+    /// What is known of a session that the process has open.
+    pub(super) fn known_session(&self, session: &Conversation) -> Option<Open> {
         let Hold { pool, number, .. } = &self.hold;
         pool.shelf.lock().known_session(*number, session)
     }
 
-    /// Notes that the process has a session open, and what that offers.
-    pub(super) fn note_session(&self, session: &Conversation, offers: &Offers) {
+    /// Notes that the process has a session open, and what is known of it.
+    pub(super) fn note_session(&self, session: &Conversation, open: Open) {
         let Hold { pool, number, .. } = &self.hold;
         let mut shelf = pool.shelf.lock();
         if self.hold.session.set(session.clone()).is_ok() {
             shelf.use_session(*number, session.clone());
         }
-        shelf.note_session(*number, session.clone(), offers.clone());
+        shelf.note_session(*number, session.clone(), open);
     }
 
     /// What the process has started and is still there. `None` where nobody can tell.

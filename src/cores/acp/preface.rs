@@ -10,9 +10,10 @@ use super::translate::clip;
 use crate::protocol::{Content, Message, MessageBody, Part, PartKind, ToolCall};
 
 /// What the blocks are called that a prompt can begin with.
-const BLOCKS: [&str; 3] = [INSTRUCTIONS, EARLIER, "context"];
+const BLOCKS: [&str; 4] = [INSTRUCTIONS, EARLIER, TOOLS, "context"];
 const INSTRUCTIONS: &str = "instructions";
 const EARLIER: &str = "earlier_conversation";
+const TOOLS: &str = "tools_of_the_page";
 const MESSAGE: &str = "message";
 
 /// How much of a conversation is told, in bytes.
@@ -29,6 +30,14 @@ pub(super) fn instructions(text: &str) -> String {
     match text.trim() {
         "" => String::new(),
         text => block(INSTRUCTIONS, text),
+    }
+}
+
+/// Which tools there are, for agents that hide them from their model until it looks for them by name. Empty for none.
+pub(super) fn tools(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => block(TOOLS, &names.join("\n")),
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Preset {
     pub mode: Option<&'static str>,
     /// How many sessions one process may have at once, where that is bounded.
     pub sessions: Option<usize>,
+    /// How it is handed tools of ours.
+    pub tools: Tools,
     /// How it is installed: a line for a shell where there is one.
     pub install: &'static str,
     /// The oldest version that is known to work, as the agent tells it at `initialize`.
@@ -37,6 +39,31 @@ pub struct Preset {
     pub login: Option<&'static [&'static str]>,
     /// What does not work with it, or works otherwise than one would think: sentences for people.
     pub limits: &'static [&'static str],
+}
+
+/// How an agent is handed tools of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    /// With the opening of a session (ACP `mcpServers`).
+    Handed(Relists),
+    /// By a variable that Codex reads when it starts, `CODEX_CONFIG`: one that it is handed with a session has five
+    /// minutes for each call. So each of its processes has one session at a time.
+    CodexConfig,
+    /// Not at all: it takes none from a client.
+    NotTaken,
+}
+
+/// When an agent notices that there are other tools than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relists {
+    /// Once it is told (MCP `notifications/tools/list_changed`).
+    Told,
+    /// Once its session was closed and opened again.
+    Reopened,
+    /// In a new process only.
+    Restarted,
+    /// Nobody knows: it is told, and its session is opened again if it does nothing about that.
+    Unknown,
 }
 
 impl Preset {

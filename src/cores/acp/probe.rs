@@ -24,6 +24,7 @@ use super::{
     failure::{End, Explained, Failure},
     options::Options,
     process::Manner,
+    session,
     settings::Offers,
     worker::{self, Work, Worker},
 };
@@ -60,6 +61,7 @@ impl Probe {
         let (starting, run) = worker::start(Work {
             options: Arc::clone(&options),
             side: Side::alone(),
+            tools: None,
             closing: closing.clone(),
         });
         tasks.spawn(run);
@@ -84,7 +86,7 @@ impl Probe {
     /// # Errors
     /// With the code `auth_required` it wants a login first; with another it has none for us.
     pub async fn try_session(&self) -> Result<Settings, TurnError> {
-        let params = json!({"cwd": self.worker.workdir, "mcpServers": []});
+        let params = session::params(&self.worker.workdir, None, &json!([]));
         let shown = self.ask("session/new", params).await;
         let shown = shown.map_err(|why| Explained::from(why).into_turn_error(&self.options))?;
         let params = json!({"sessionId": shown["sessionId"]});

@@ -72,16 +72,21 @@ pub(super) enum Manner {
 }
 
 impl Process {
-    /// Starts the agent's program in `workdir`, with its environment and nothing else.
+    /// Starts the agent's program in `workdir`, with its environment, `more` of it, and nothing else.
     ///
     /// # Errors
     /// [`Failure::Unavailable`]: the program is missing, or cannot be used.
-    pub(super) fn start(options: &Options, workdir: &Path) -> Result<(Self, Pipes), Failure> {
+    pub(super) fn start(
+        options: &Options,
+        workdir: &Path,
+        more: Option<(&str, String)>,
+    ) -> Result<(Self, Pipes), Failure> {
         let (program, mut command) = command(options);
         let mut child = command
             .args(&options.args)
             .env_clear()
             .envs(options.environment())
+            .envs(more)
             .current_dir(workdir)
             .process_group(0)
             .kill_on_drop(options.supervisor.is_none())

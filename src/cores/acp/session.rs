@@ -1,7 +1,7 @@
 //! From a process to an open session: the one that a thread has, by `session/resume` or `session/load`, or else
 //! a new one.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use agent_client_protocol as sdk;
 use serde_json::{Value, json};
@@ -11,18 +11,27 @@ use tracing::{debug, info};
 use super::{
     board::{Hearing, Incoming, Kept, is_usable},
     failure::{Failure, describe, is_closed},
+    handover,
     options::Options,
     past::Past,
-    pool::Lease,
+    pool::{Lease, Open},
+    preset::Relists,
     settings::Offers,
     shelf::Conversation,
+    vendors::Vendor,
     worker::Hello,
 };
-use crate::protocol::{MessageBody, ThreadId};
+use crate::{
+    cores::mcp::Place,
+    protocol::{MessageBody, ThreadId, Tool},
+};
 
 /// An agent may answer `session/load` before it has told the whole history. So much silence means that
 /// it has.
 const REPLAY_SILENCE: Duration = Duration::from_millis(200);
+
+/// How long an agent of which nobody knows whether it notices other tools has for that.
+const NOTICING: Duration = Duration::from_secs(3);
 
 /// How long the rest of a history is waited for.
 const REPLAY_LIMIT: Duration = Duration::from_secs(10);
@@ -43,6 +52,10 @@ pub(super) struct Session {
     pub(super) news: Kept,
     /// What was said in it until now, if its opening has told that.
     pub(super) past: Vec<MessageBody>,
+    /// Where its tools are, if it was handed any.
+    pub(super) tools: Option<Arc<Place>>,
+    /// Whether the agent may not know yet which tools there are.
+    pub(super) is_to_list: bool,
 }
 
 /// How a session came to be open.
@@ -63,6 +76,8 @@ pub(super) struct Opening<'a> {
     pub(super) lease: &'a Lease,
     pub(super) thread: &'a ThreadId,
     pub(super) options: &'a Options,
+    /// The tools that the page has.
+    pub(super) page: Arc<[Tool]>,
 }
 
 /// How a known session is returned to.
@@ -100,10 +115,16 @@ impl Opening<'_> {
             return self.open_new(Origin::Replacement).await;
         };
         let mut session = Session::new(known.clone(), Origin::Known, hearing);
-        if let Some(offers) = self.lease.known_session(known) {
+        if let Some(Open { offers, tools }) = self.lease.known_session(known) {
             session.offers = offers;
+            session.tools = tools;
             session.read_kept();
-            return Ok(session);
+            if !self.is_to_reopen(&mut session).await {
+                return Ok(session);
+            }
+            let patience = self.options.start_timeout;
+            let worker = self.lease.worker();
+            worker.close_session(&known.session, patience).await;
         }
         if self.return_to(&mut session).await? {
             return Ok(session);
@@ -120,7 +141,9 @@ impl Opening<'_> {
     pub(super) async fn open_new(&self, origin: Origin) -> Result<Session, Failure> {
         let peer = &self.lease.worker().peer;
         let patience = self.options.start_timeout;
-        let answer = timeout(patience, peer.request("session/new", self.params(None))).await;
+        let tools = self.tools();
+        let params = self.params(None, tools.as_deref())?;
+        let answer = timeout(patience, peer.request("session/new", params)).await;
         let answer =
             answer.map_err(|_| Failure::Handshake(format!("no session in {patience:?}")))?;
         let shown = answer.map_err(|error| Failure::of_answer(&error))?;
@@ -135,8 +158,10 @@ impl Opening<'_> {
         let mut session = Session::new(conversation, origin, hearing);
         session.offers.read(&shown);
         session.read_kept();
+        session.is_to_list = tools.is_some();
+        session.tools = tools;
         self.lease
-            .note_session(&session.conversation, &session.offers);
+            .note_session(&session.conversation, session.open());
         Ok(session)
     }
 
@@ -146,9 +171,10 @@ impl Opening<'_> {
         let worker = self.lease.worker();
         // What was said before is older than the answer.
         session.read_kept();
+        let tools = session.tools.take().or_else(|| self.tools());
         for way in Way::of(&worker.hello) {
             let method = way.method();
-            let params = self.params(Some(&session.conversation.session));
+            let params = self.params(Some(&session.conversation.session), tools.as_deref())?;
             let id = &session.conversation.session;
             let mut past = (way == Way::Load).then(|| Past::new(worker.translator(id)));
             let answer = worker.peer.request(method, params);
@@ -166,8 +192,10 @@ impl Opening<'_> {
                         session.hear_rest(&mut past).await;
                         session.past = past.finish().unwrap_or_default();
                     }
+                    session.is_to_list = tools.is_some();
+                    session.tools = tools;
                     self.lease
-                        .note_session(&session.conversation, &session.offers);
+                        .note_session(&session.conversation, session.open());
                     return Ok(true);
                 }
                 Err(error) if is_closed(&error) || error.code == sdk::ErrorCode::AUTH_REQUIRED => {
@@ -188,14 +216,52 @@ impl Opening<'_> {
         Ok(false)
     }
 
-    /// The parameters of a request that opens a session.
-    fn params(&self, session: Option<&str>) -> Value {
+    /// Whether the person can be asked with a tool of ours.
+    fn asks(&self) -> bool {
+        self.options.questions && !Vendor::of(&self.lease.worker().hello.info).asks_by_itself()
+    }
+
+    /// Where the tools of a session are that is to be opened: those of its process, or else its own, if there is any
+    /// and the agent takes them.
+    fn tools(&self) -> Option<Arc<Place>> {
         let worker = self.lease.worker();
-        let workdir: &Path = &worker.workdir;
-        let mut params = json!({"cwd": workdir, "mcpServers": []});
-        if let Some(id) = session {
-            params["sessionId"] = json!(id);
+        let of_process = worker.tools.clone();
+        let is_wanted = self.asks() || !self.page.is_empty();
+        let is_taken = handover::Way::of(self.options, &worker.hello) != handover::Way::None;
+        let own = || (is_wanted && is_taken).then(|| self.lease.place(self.asks()));
+        let place = of_process.or_else(own)?;
+        place.set_tools(&self.page);
+        Some(place)
+    }
+
+    /// Offers the page's tools in a session that is open, and says whether the agent notices only once the session is
+    /// opened again.
+    async fn is_to_reopen(&self, session: &mut Session) -> bool {
+        let hello = &self.lease.worker().hello;
+        let can_reopen = hello.has("close") && Way::of(hello).next().is_some();
+        let Some(place) = &session.tools else {
+            // It has none, and was handed no place for some.
+            let takes = handover::Way::of(self.options, hello) != handover::Way::None;
+            return takes && can_reopen && !self.page.is_empty();
+        };
+        if !place.set_tools(&self.page) {
+            return false;
         }
+        session.is_to_list = true;
+        match handover::relists(self.options) {
+            Relists::Told | Relists::Restarted => false,
+            Relists::Reopened => can_reopen,
+            Relists::Unknown => can_reopen && timeout(NOTICING, place.listed()).await.is_err(),
+        }
+    }
+
+    /// The parameters of a request that opens a session.
+    fn params(&self, session: Option<&str>, tools: Option<&Place>) -> Result<Value, Failure> {
+        let worker = self.lease.worker();
+        let way = handover::Way::of(self.options, &worker.hello);
+        let servers = handover::servers(self.options, way, tools)
+            .map_err(|error| Failure::Handshake(format!("no tools for it: {error}")))?;
+        let mut params = params(&worker.workdir, session, &servers);
         if let Some(text) = &self.options.instructions
             && worker.hello.has("systemPrompt")
         {
@@ -203,8 +269,18 @@ impl Opening<'_> {
             let content = json!([{"type": "text", "text": text}]);
             params["systemPrompt"] = json!({"mode": "append", "content": content});
         }
-        params
+        Ok(params)
     }
+}
+
+/// The parameters of a request that opens a session, a new one or that of an id (ACP `session/new`, `session/load`,
+/// `session/resume`).
+pub(super) fn params(workdir: &Path, session: Option<&str>, servers: &Value) -> Value {
+    let mut params = json!({"cwd": workdir, "mcpServers": servers});
+    if let Some(id) = session {
+        params["sessionId"] = json!(id);
+    }
+    params
 }
 
 impl Session {
@@ -217,6 +293,16 @@ impl Session {
             before: Kept::default(),
             news: Kept::default(),
             past: Vec::new(),
+            tools: None,
+            is_to_list: false,
+        }
+    }
+
+    /// What is to be known of it while it is open.
+    fn open(&self) -> Open {
+        Open {
+            offers: self.offers.clone(),
+            tools: self.tools.clone(),
         }
     }
 

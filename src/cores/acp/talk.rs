@@ -2,6 +2,7 @@
 //! agent says.
 
 mod asks;
+mod calls;
 mod setting;
 
 use std::sync::Arc;
@@ -11,11 +12,12 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tracing::warn;
 
-use self::asks::Asks;
+use self::{asks::Asks, calls::Calls};
 use super::{
     board::{Hearing, Incoming, Kept},
     client::Peer,
     failure::Failure,
+    pool::Open,
     preface::{self, Earlier},
     prompt::{Prompt, Takes},
     session::{Origin, Session},
@@ -48,6 +50,8 @@ pub(super) struct Talk<'a> {
     title: Option<String>,
     /// What people are asked at the moment.
     asks: Asks,
+    /// The tools of the page that the agent can call.
+    calls: Calls,
     /// Whether the agent was refused something.
     was_refused: bool,
     /// Whether it was said in the log that nobody could be asked something.
@@ -71,6 +75,8 @@ impl<'a> Talk<'a> {
             before,
             news,
             past: _,
+            tools,
+            is_to_list,
         } = session;
         let capabilities = &worker.hello.capabilities;
         let vendor = Vendor::of(&worker.hello.info);
@@ -89,6 +95,7 @@ impl<'a> Talk<'a> {
             hearing,
             title: None,
             asks: Asks::default(),
+            calls: Calls::new(tools, is_to_list, &turn.io),
             was_refused: false,
             has_warned: false,
             vendor,
@@ -107,9 +114,12 @@ impl<'a> Talk<'a> {
         &self.conversation
     }
 
-    /// What can be chosen in the session.
-    pub(super) fn offers(&self) -> &Offers {
-        &self.offers
+    /// What is to be known of the session while it is open.
+    pub(super) fn open(&self) -> Open {
+        Open {
+            offers: self.offers.clone(),
+            tools: self.calls.place(),
+        }
     }
 
     /// Passes on what was said while nobody listened, as messages of their own. What it says of the settings
@@ -154,6 +164,9 @@ impl<'a> Talk<'a> {
             _ => String::new(),
         };
         prefix.extend(earlier.as_ref().map(|earlier| earlier.text.as_str()));
+        if self.vendor.hides_tools() {
+            prefix.push_str(&preface::tools(&self.calls.news()));
+        }
         prefix.push_str(&request.context_block());
         let prompt = Prompt::new(&prefix, &request.prompt, self.takes);
         if !prompt.skipped.is_empty() {
@@ -162,6 +175,9 @@ impl<'a> Talk<'a> {
             warn!(agent, count, "the agent does not take these attachments");
             let value = json!({"skipped": prompt.skipped});
             self.turn.notice("attachments_skipped", value).await?;
+        }
+        if let Some(listed) = self.calls.listed() {
+            self.hear_until(listed).await?;
         }
         if io.is_stopped() {
             // The stop was told before the prompt, to which it would not apply.
@@ -197,6 +213,10 @@ impl<'a> Talk<'a> {
                 Incoming::Asked(request) => self.tell(*request).await?,
                 update @ Incoming::Update(_) => self.pass_on(update).await?,
             }
+        }
+        for params in self.calls.end() {
+            let events = self.translator.translate(params);
+            self.turn.emit(events).await?;
         }
         let left = self.translator.finish();
         self.turn.emit(left).await?;
@@ -240,16 +260,14 @@ impl<'a> Talk<'a> {
     }
 
     /// Passes on what the agent says, and what people say to it, until it answers.
-    async fn hear_until(
-        &mut self,
-        answer: impl Future<Output = Result<Value, sdk::Error>>,
-    ) -> Result<Result<Value, sdk::Error>, Gone> {
+    async fn hear_until<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Gone> {
         tokio::pin!(answer);
         loop {
             tokio::select! {
                 biased;
                 Some(settled) = self.asks.next() => self.settle(settled),
                 Some((incoming, _room)) = self.hearing.next() => self.pass_on(incoming).await?,
+                event = self.calls.next() => self.follow(event),
                 answer = &mut answer => return Ok(answer),
             }
         }
@@ -269,8 +287,13 @@ impl<'a> Talk<'a> {
             self.offers.read(aside.as_ref().unwrap_or(update))
         };
         self.entitle(&params).await?;
-        let events = self.translator.translate(params);
-        self.turn.emit(events).await?;
+        let params = if is_own {
+            self.calls.hear(params)
+        } else {
+            Some(params)
+        };
+        let events = params.map(|params| self.translator.translate(params));
+        self.turn.emit(events.into_iter().flatten()).await?;
         if has_changed {
             self.show().await?;
         }

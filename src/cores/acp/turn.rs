@@ -8,13 +8,16 @@ use tracing::warn;
 
 use super::{
     failure::{Explained, Failure},
+    handover,
     leftovers::Before,
     options::Options,
     pool::{Lease, Pool},
+    preset::Relists,
     session::{Opening, Origin},
     shelf::{Conversation, Verdict},
     talk::Talk,
 };
+use crate::cores::mcp::Place;
 use crate::deps::{
     CoreEvent, Gone, Session, SessionRef, Settings, StopReason, TurnIo, TurnRequest,
 };
@@ -71,7 +74,7 @@ impl Turn {
         let mut lease = tokio::select! {
             biased;
             () = self.io.stopped() => return Ok(StopReason::Cancelled),
-            lease = self.pool.lease(known) => lease?,
+            lease = self.lease(known) => lease?,
         };
         let opened = tokio::select! {
             biased;
@@ -96,6 +99,20 @@ impl Turn {
         }
     }
 
+    /// Gets a process: a new one where the one that has the session open would not notice that there are other tools.
+    async fn lease(&self, known: Option<&Conversation>) -> Result<Lease, Explained> {
+        let lease = self.pool.lease(known).await?;
+        let open = known.and_then(|known| lease.known_session(known));
+        let notices_no_change = handover::relists(&self.options) == Relists::Restarted;
+        let tools = open.and_then(|open| open.tools);
+        let is_stale = |place: Arc<Place>| place.set_tools(&self.io.tools());
+        if notices_no_change && tools.is_some_and(is_stale) {
+            lease.give_back(Verdict::Doubtful).await;
+            return self.pool.lease(known).await;
+        }
+        Ok(lease)
+    }
+
     fn conversation(&self, session: &SessionRef) -> Conversation {
         Conversation::new(&self.request.input.thread_id, session)
     }
@@ -106,6 +123,7 @@ impl Turn {
             lease,
             thread: &self.request.input.thread_id,
             options: &self.options,
+            page: self.io.tools(),
         };
         let mut session = match (known, &self.request.session) {
             (Some(known), _) => opening.open(known).await?,
@@ -129,7 +147,7 @@ impl Turn {
             self.io.recall(past).await?;
         }
         let talk = Talk::begin(self, lease.worker(), session).await?;
-        lease.note_session(talk.conversation(), talk.offers());
+        lease.note_session(talk.conversation(), talk.open());
         Ok(talk)
     }
 
@@ -185,7 +203,7 @@ impl Turn {
             () = stop => Met::NotAtAll,
             ended = talk.prompt() => Met::Ended(ended),
         };
-        lease.note_session(talk.conversation(), talk.offers());
+        lease.note_session(talk.conversation(), talk.open());
         match met {
             Met::NotAtAll => {
                 let agent = &self.options.name;

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 /// An agent with habits that an update does not give away by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Vendor {
+    /// Has a tool of its own to ask the person with, where elicitation is offered.
+    Claude,
     /// Warns in message chunks without a message id.
     Codex,
     /// Tells of what it does in message chunks, and counts a session's tokens from its beginning.
@@ -21,6 +23,7 @@ impl Vendor {
     /// As an agent's `agentInfo` says.
     pub(super) fn of(info: &Value) -> Self {
         match info["name"].as_str() {
+            Some("@agentclientprotocol/claude-agent-acp") => Self::Claude,
             Some("@agentclientprotocol/codex-acp") => Self::Codex,
             Some("Copilot") => Self::Copilot,
             Some("gemini-cli") => Self::Gemini,
@@ -50,8 +53,18 @@ impl Vendor {
                 let mode = text.strip_prefix("[MODE_UPDATE] ")?.trim();
                 Some(json!({"sessionUpdate": "current_mode_update", "currentModeId": mode}))
             }
-            Self::Other => None,
+            Self::Claude | Self::Other => None,
         }
+    }
+
+    /// Whether its model sees tools of others only once it looks for them by name.
+    pub(super) fn hides_tools(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// Whether it asks the person by a tool of its own.
+    pub(super) fn asks_by_itself(self) -> bool {
+        self == Self::Claude
     }
 }
 

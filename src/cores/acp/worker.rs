@@ -22,6 +22,7 @@ use super::{
     board::Side,
     client::{self, Peer},
     failure::{End, Ended, Explained, Failure, describe},
+    handover,
     options::Options,
     process::{Manner, Pipes, Process},
     shelf::{self, State},
@@ -30,6 +31,7 @@ use super::{
     usage::Meters,
     vendors::Vendor,
 };
+use crate::cores::mcp::Place;
 
 /// A process that is ready, as those see it who use it. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +44,8 @@ pub(super) struct Worker {
     pub(super) meters: Arc<Meters>,
     /// The folder that it works in, absolute.
     pub(super) workdir: PathBuf,
+    /// The tools that the process has for all of its sessions.
+    pub(super) tools: Option<Arc<Place>>,
     /// The process that everything it starts is below.
     pub(super) id: Option<Pid>,
     orders: Orders,
@@ -77,6 +81,8 @@ struct Orders {
 pub(super) struct Work {
     pub(super) options: Arc<Options>,
     pub(super) side: Side,
+    /// The tools that the process has for all of its sessions.
+    pub(super) tools: Option<Arc<Place>>,
     /// Ends the worker, gently.
     pub(super) closing: CancellationToken,
 }
@@ -224,14 +230,23 @@ pub(super) fn start(work: Work) -> (Starting, impl Future<Output = ()> + Send + 
 type Said = watch::Sender<Option<Result<Worker, Explained>>>;
 
 async fn run(work: Work, orders: Orders, said: Said) {
-    let Work { options, side, .. } = work;
+    let Work {
+        options,
+        side,
+        tools,
+        ..
+    } = work;
     let started = async {
         // Whoever closes does not wait for a process that is started later.
         if orders.are_given() {
             return Err(Failure::Crashed("it was told to end".into()));
         }
         let workdir = absolute(&options).await?;
-        let (process, pipes) = Process::start(&options, &workdir)?;
+        let more = match &tools {
+            Some(place) => told_of(&options, place)?,
+            None => None,
+        };
+        let (process, pipes) = Process::start(&options, &workdir, more)?;
         Ok::<_, Failure>((workdir, process, pipes))
     };
     let (workdir, mut process, mut pipes) = match started.await {
@@ -256,6 +271,7 @@ async fn run(work: Work, orders: Orders, said: Said) {
             peer: peer.clone(),
             hello: Arc::new(hello),
             meters: Arc::default(),
+            tools,
             workdir: workdir.clone(),
             id,
             orders: orders.clone(),
@@ -310,6 +326,20 @@ async fn serve(
         ),
     );
     std::future::pending().await
+}
+
+/// The variable that tells the program of its tools.
+fn told_of(options: &Options, place: &Place) -> Result<Option<(&'static str, String)>, Failure> {
+    let variable = handover::variable(options, place)
+        .map_err(|error| Failure::Unavailable(format!("no tools for it: {error}")))?;
+    if variable.is_none() {
+        let agent = &options.name;
+        warn!(
+            agent,
+            "the agent has no tools of the page: it is configured in a way that nothing can be added to"
+        );
+    }
+    Ok(variable)
 }
 
 /// The folder as the protocol wants it: absolute, and a folder for sure.

@@ -42,6 +42,12 @@ impl Called {
         (called, answered)
     }
 
+    /// One that nobody waits for.
+    #[cfg(test)]
+    pub(in crate::cores) fn for_tests(name: &str, arguments: JsonObject, meta: JsonObject) -> Self {
+        Self::new(name.to_owned(), arguments, meta).0
+    }
+
     /// Tells the agent what came of it. Nobody may want to know any more.
     pub fn answer(self, outcome: Outcome) {
         let _ = self.answer.send(outcome);

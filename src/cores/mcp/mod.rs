@@ -170,6 +170,11 @@ impl Place {
         self.seat.room.set_tools(page)
     }
 
+    /// Whether there is a tool to ask the person with.
+    pub fn asks(&self) -> bool {
+        self.seat.room.asks()
+    }
+
     /// The names of the tools that are offered now.
     pub fn names(&self) -> Vec<String> {
         let offer = self.seat.room.offer();

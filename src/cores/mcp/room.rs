@@ -91,6 +91,11 @@ impl Room {
         }
     }
 
+    /// Whether the person can be asked.
+    pub(super) fn asks(&self) -> bool {
+        self.asks
+    }
+
     /// How long a call may be open without a word.
     pub(super) fn progress(&self) -> Duration {
         self.progress

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     Args, USAGE,
     steps::Prompt,
+    tools::Tools,
     wire::{answer, chunk, refuse, send},
 };
 
@@ -37,6 +38,8 @@ pub(crate) struct Agent {
     asked: AtomicUsize,
     /// How many sessions were opened.
     opened: Mutex<usize>,
+    /// What its sessions were handed.
+    pub(crate) tools: Tools,
 }
 
 impl Agent {
@@ -50,6 +53,7 @@ impl Agent {
             waiting: Mutex::default(),
             asked: AtomicUsize::new(0),
             opened: Mutex::default(),
+            tools: Tools::new(),
         }
     }
 
@@ -93,19 +97,27 @@ impl Agent {
                 answer(id, &json!({}));
             }
             "session/new" if has("--auth") => refuse(id, -32000, "run /opt/agent/login"),
-            "session/new" => answer(id, &self.session("new")),
+            "session/new" => {
+                let session = self.session("new");
+                self.tools.open(&self.args, &session["sessionId"], params);
+                answer(id, &session);
+            }
             "session/load" | "session/resume" if has("--gone") => {
                 refuse(id, -32002, "no such session");
             }
             "session/resume" if has("--resume-hangs") => {}
             "session/set_mode" if has("--set-hangs") => {}
             "session/resume" if has("--resume-fails") => refuse(id, -32603, "not today"),
-            "session/resume" => answer(id, &self.session("resumed")),
+            "session/resume" => {
+                self.tools.open(&self.args, &params["sessionId"], params);
+                answer(id, &self.session("resumed"));
+            }
             "session/load" if has("--load-late") => {
                 answer(id, &self.session("loaded"));
                 replay(&params["sessionId"]);
             }
             "session/load" => {
+                self.tools.open(&self.args, &params["sessionId"], params);
                 replay(&params["sessionId"]);
                 answer(id, &self.session("loaded"));
             }
@@ -199,6 +211,7 @@ impl Agent {
             "agentCapabilities": {
                 "loadSession": args.has("--load") || args.has("--load-late"),
                 "promptCapabilities": {"image": true},
+                "mcpCapabilities": {"http": args.has("--tools-http")},
                 "sessionCapabilities": sessions,
             },
         })

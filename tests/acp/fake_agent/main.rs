@@ -14,6 +14,9 @@
 //! `--modes CURRENT,OTHER,...`, `--options` (offers a model and an effort), `--set-fails`, `--set-hangs` (answers nothing
 //! to a mode).
 //!
+//! Its tools: those that it is handed as programs, and with `--tools-http` those at URLs, which it lists at once;
+//! `--tools-codex` (those that `CODEX_CONFIG` names), `--heeds` (lists them again when it is told).
+//!
 //! It works at as many prompts at once as it has sessions. What a prompt can say stands in `steps`.
 
 use std::{
@@ -32,6 +35,7 @@ use wire::print;
 mod agent;
 mod family;
 mod steps;
+mod tools;
 mod wire;
 
 /// Said where the program is not used as it is meant to be.

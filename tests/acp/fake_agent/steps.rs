@@ -14,6 +14,9 @@
 //! `open N TOOL_CALL_JSON` (so many times), `withdraw` (the last one), `answers` (says those to all that are open). What asks says what
 //! it was answered.
 //!
+//! Of tools that it was handed: `tools` (their names), `call NAME ARGUMENTS_JSON` (says what came of it), `calls
+//! ARRAY_OF_NAME_AND_ARGUMENTS_JSON` (at once), `call-meta NAME META_JSON`.
+//!
 //! To wait: `await-cancel`, `ignore-cancel` (for ever), `meet` (until another prompt that is worked at meets it).
 //!
 //! To leave and to end: `leave` (starts a child as `--child`), `crash`, `killed`, `error CODE MESSAGE`,
@@ -127,6 +130,18 @@ impl<'a> Prompt<'a> {
             "line" => endless(rest.parse().expect(USAGE)),
             "stderr" => eprintln!("{rest}"),
             "offered" => self.say(&self.agent.offered.get().expect(USAGE).to_string()),
+            "tools" => self.say(&self.agent.tools.names(self.session).join(",")),
+            "call" => {
+                let (name, arguments) = rest.split_once(' ').expect(USAGE);
+                let calls = json!([[name, parsed(arguments), {}]]);
+                self.say(&self.agent.tools.call(self.session, &calls).join(" "));
+            }
+            "call-meta" => {
+                let (name, meta) = rest.split_once(' ').expect(USAGE);
+                let calls = json!([[name, {}, parsed(meta)]]);
+                self.say(&self.agent.tools.call(self.session, &calls).join(" "));
+            }
+            "calls" => self.say(&self.agent.tools.call(self.session, &parsed(rest)).join(" ")),
             "request" => self.say(&self.call(rest, &json!({})).to_string()),
             _ => self.take_asking(step, rest),
         }

@@ -9,7 +9,7 @@
 //! A version is called the oldest because no older one was tried. Variables that would let an agent act
 //! unasked, such as `COPILOT_ALLOW_ALL`, are passed on by none.
 
-use super::Preset;
+use super::{Preset, Relists, Tools};
 
 /// All of them, by name.
 pub const PRESETS: &[Preset] = &[CLAUDE, CLINE, CODEX, COPILOT, GEMINI, OPENCODE, PANDO, QWEN];
@@ -39,6 +39,7 @@ const CLAUDE: Preset = Preset {
     // Its own default is `auto`, in which a model decides what is asked.
     mode: Some("default"),
     sessions: None,
+    tools: Tools::Handed(Relists::Told),
     install: "npm install -g @agentclientprotocol/claude-agent-acp",
     oldest: Some("0.101.0"),
     // `claude auth login`, run by the program that comes with it.
@@ -63,6 +64,7 @@ const CLINE: Preset = Preset {
     mode: None,
     // Two at once were not seen to work.
     sessions: Some(1),
+    tools: Tools::NotTaken,
     install: "npm install -g cline",
     oldest: Some("3.0.65"),
     login: Some(&["auth"]),
@@ -92,7 +94,9 @@ const CODEX: Preset = Preset {
     ],
     // Its own default is `agent`, in which a model decides what is asked.
     mode: Some("workspace-write"),
-    sessions: None,
+    // Its tools are those of the one session that is open.
+    sessions: Some(1),
+    tools: Tools::CodexConfig,
     install: "npm install -g @agentclientprotocol/codex-acp",
     oldest: Some("2.6.0"),
     // `codex login`, run by the program that comes with it; its own `login` fails without a browser.
@@ -102,7 +106,7 @@ const CODEX: Preset = Preset {
         "A refused permission ends its turn as if somebody had stopped it.",
         "Under a model that is not in its own list it begins each turn with a warning, as text.",
         "Its login waits for a browser on this machine; without one, log in with: codex-acp cli login --device-auth.",
-        "A tool of an MCP server that takes longer than 300 seconds fails.",
+        "A tool of an MCP server of its own that takes longer than 300 seconds fails; those of the page may take longer, for which each of its processes has one session at a time.",
         "After a cancel it leaves its tool calls without an end.",
     ],
 };
@@ -124,6 +128,7 @@ const COPILOT: Preset = Preset {
     ],
     mode: Some("https://agentclientprotocol.com/protocol/session-modes#agent"),
     sessions: None,
+    tools: Tools::Handed(Relists::Reopened),
     install: "npm install -g @github/copilot",
     oldest: Some("1.0.102"),
     login: Some(&["login"]),
@@ -159,6 +164,7 @@ const GEMINI: Preset = Preset {
     ],
     mode: Some("default"),
     sessions: None,
+    tools: Tools::Handed(Relists::Told),
     install: "npm install -g @google/gemini-cli",
     oldest: Some("0.61.0"),
     // The program itself: its first screen asks how to log in.
@@ -198,6 +204,7 @@ const OPENCODE: Preset = Preset {
     ],
     mode: None,
     sessions: None,
+    tools: Tools::Handed(Relists::Told),
     install: "npm install -g opencode-ai",
     oldest: Some("1.18.33"),
     login: Some(&["auth", "login"]),
@@ -220,6 +227,7 @@ const PANDO: Preset = Preset {
     // Its own default is `agent`, in which everything is approved.
     mode: Some("ask"),
     sessions: None,
+    tools: Tools::NotTaken,
     install: "the instructions of its own project",
     // It tells a version that says nothing of what it can do.
     oldest: None,
@@ -249,6 +257,7 @@ const QWEN: Preset = Preset {
     // Its own default is `auto`, in which it asks when it is unsure.
     mode: Some("default"),
     sessions: None,
+    tools: Tools::Handed(Relists::Restarted),
     install: "npm install -g @qwen-code/qwen-code",
     oldest: Some("0.24.4"),
     // The program itself: its first screen asks how to log in, and `qwen auth` is no more.

@@ -1,0 +1,238 @@
+//! The calls of our tools in one turn: each waits beside whatever else the agent says, and is answered once the page or
+//! the person has answered, or the agent does not want to know any more.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use futures_util::{
+    StreamExt as _,
+    future::{BoxFuture, FutureExt as _},
+    stream::FuturesUnordered,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::{super::ours::Ours, Talk};
+use crate::{
+    cores::{
+        mcp::{Attendance, Called, Outcome, Place},
+        questions,
+    },
+    deps::{
+        ASK_USER, CoreEvent, Form, Gone, Question, Reply, ToolAnswer, ToolCall, TurnIo, Unanswered,
+    },
+    protocol::{Content, JsonObject, Tool},
+};
+
+/// How long an agent has to list its tools before it is prompted. Some do so only once a session is open.
+const LISTING: Duration = Duration::from_secs(10);
+
+/// The calls of our tools, if the session was handed any.
+pub(super) struct Calls(Option<Live>);
+
+struct Live {
+    place: Arc<Place>,
+    attendance: Attendance,
+    ours: Ours,
+    /// Says when the page has other tools.
+    io: TurnIo,
+    open: FuturesUnordered<BoxFuture<'static, ()>>,
+    is_to_list: bool,
+}
+
+/// What happens with tools.
+pub(super) enum Event {
+    Called(Called),
+    /// The page has others.
+    Changed(Arc<[Tool]>),
+    /// A call has its answer.
+    Answered,
+}
+
+impl Calls {
+    /// Takes the calls of a session's tools from now on. With `is_to_list` the agent may not know yet which there are.
+    pub(super) fn new(place: Option<Arc<Place>>, is_to_list: bool, io: &TurnIo) -> Self {
+        Self(place.map(|place| {
+            let mut ours = Ours::new();
+            ours.set(&place.names());
+            Live {
+                attendance: place.attend(),
+                ours,
+                io: io.clone(),
+                open: FuturesUnordered::new(),
+                is_to_list,
+                place,
+            }
+        }))
+    }
+
+    /// Where the tools are.
+    pub(super) fn place(&self) -> Option<Arc<Place>> {
+        self.0.as_ref().map(|live| Arc::clone(&live.place))
+    }
+
+    /// Ends once the agent knows its tools, or has had its time for that; `None` if there is nothing to wait for.
+    pub(super) fn listed(&self) -> Option<impl Future<Output = ()> + use<>> {
+        let live = self.0.as_ref().filter(|live| live.is_to_list)?;
+        let place = Arc::clone(&live.place);
+        Some(async move {
+            if timeout(LISTING, place.listed()).await.is_err() {
+                debug!("the agent is prompted before it has listed its tools");
+            }
+        })
+    }
+
+    /// The names of the tools, if the agent may not know them yet.
+    pub(super) fn news(&self) -> Vec<String> {
+        let live = self.0.as_ref().filter(|live| live.is_to_list);
+        live.map(|live| live.place.names()).unwrap_or_default()
+    }
+
+    /// Waits for what happens next; for ever without tools. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Event {
+        let Some(live) = &mut self.0 else {
+            return pending().await;
+        };
+        tokio::select! {
+            biased;
+            Some(()) = live.open.next() => Event::Answered,
+            called = live.attendance.next() => Event::Called(called),
+            page = live.io.tools_changed() => Event::Changed(page),
+        }
+    }
+
+    /// Hears an update of the session, and gives it back unless it is of a call of our tools.
+    pub(super) fn hear(&mut self, params: Value) -> Option<Value> {
+        match &mut self.0 {
+            Some(live) => live.ours.hear(params),
+            None => Some(params),
+        }
+    }
+
+    /// The option that lets a call of our tools go on, if that is what the agent asks for.
+    pub(super) fn allowed(&self, params: &Value) -> Option<Arc<str>> {
+        self.0.as_ref()?.ours.allowed(params)
+    }
+
+    /// Lets nothing be called any more. Answers with what was said of calls that nobody else has heard of.
+    pub(super) fn end(&mut self) -> Vec<Value> {
+        let Some(live) = &mut self.0 else {
+            return Vec::new();
+        };
+        live.open.clear();
+        live.ours.lost()
+    }
+}
+
+impl Talk<'_> {
+    /// Has a call carried out, or offers other tools.
+    pub(super) fn follow(&mut self, event: Event) {
+        let Some(live) = &mut self.calls.0 else {
+            return;
+        };
+        match event {
+            Event::Answered => {}
+            Event::Changed(page) => {
+                live.place.set_tools(&page);
+                live.ours.set(&live.place.names());
+            }
+            Event::Called(called) => {
+                let call = live.ours.come(&called);
+                let io = self.turn.io.clone();
+                let open = if live.place.asks() && called.name == ASK_USER {
+                    ask(io, call, called).boxed()
+                } else {
+                    have_called(io, call, called).boxed()
+                };
+                live.open.push(open);
+            }
+        }
+    }
+}
+
+/// Has the page carry out a call.
+async fn have_called(io: TurnIo, call: Arc<str>, mut called: Called) {
+    let wanted = ToolCall {
+        call,
+        name: called.name.clone(),
+        arguments: text(&called.arguments),
+    };
+    let answer = tokio::select! {
+        biased;
+        () = called.given_up() => return,
+        answer = io.call_frontend_tool(wanted) => answer,
+    };
+    called.answer(match answer {
+        ToolAnswer::Answered { content, failed } => Outcome { content, failed },
+        ToolAnswer::Unanswered(why) => Outcome::failed(why.of_tool()),
+    });
+}
+
+/// Has the person asked.
+async fn ask(io: TurnIo, call: Arc<str>, mut called: Called) {
+    if let Err(why) = questions::check(&called.arguments) {
+        return called.answer(Outcome::failed(why));
+    }
+    let question = Question {
+        call: Some(Arc::clone(&call)),
+        message: questions::message(&called.arguments),
+        form: Form::Choices(called.arguments.clone()),
+    };
+    let opening = opening(&call, &called.arguments);
+    let asked = async {
+        for event in opening {
+            io.emit(event).await?;
+        }
+        Ok::<_, Gone>(io.ask_user(question).await)
+    };
+    let reply = tokio::select! {
+        biased;
+        () = called.given_up() => Ok(Reply::Unanswered(Unanswered::GivenUp)),
+        reply = asked => reply,
+    };
+    let reply = reply.unwrap_or(Reply::Unanswered(Unanswered::Stopped));
+    let outcome = answer(&called.arguments, &reply);
+    let result = CoreEvent::ToolCallResult {
+        call,
+        content: outcome.content.clone(),
+        failed: outcome.failed,
+    };
+    // Nobody may listen any more.
+    let _ = io.emit(result).await;
+    called.answer(outcome);
+}
+
+fn opening(call: &Arc<str>, arguments: &JsonObject) -> [CoreEvent; 3] {
+    [
+        CoreEvent::ToolCallOpened {
+            call: Arc::clone(call),
+            name: ASK_USER.to_owned(),
+        },
+        CoreEvent::ToolCallArguments {
+            call: Arc::clone(call),
+            fragment: text(arguments),
+        },
+        CoreEvent::ToolCallClosed {
+            call: Arc::clone(call),
+        },
+    ]
+}
+
+/// What the model is told of a reply.
+fn answer(arguments: &JsonObject, reply: &Reply) -> Outcome {
+    let said = match reply {
+        Reply::Answered(said) => questions::text(arguments, said),
+        Reply::Unanswered(_) => None,
+    };
+    match said {
+        Some(text) => Outcome {
+            content: Content::Text(text),
+            failed: false,
+        },
+        None => Outcome::failed(questions::CANCELLED),
+    }
+}
+
+fn text(arguments: &JsonObject) -> String {
+    serde_json::to_string(arguments).expect("an object of JSON is JSON")
+}
