@@ -50,6 +50,7 @@ pub(super) fn options(
         start_timeout: agent.start_timeout.unwrap_or(defaults.start_timeout).0,
         // The engine lets go of a core after the whole of it; the core has to be done by then.
         stop_grace: policy.stop_grace / 2,
+        questions: policy.prompts.questions,
         preset,
         instructions: instructions(name, agent, loaded)?,
         seed_history: agent.seed_history.unwrap_or(defaults.seed_history),

@@ -229,6 +229,8 @@ fn capabilities(options: &Options) -> AgentCapabilities {
     capabilities.tools.client_provided = Some(handover::may_take(options));
     capabilities.reasoning.supported = Some(true);
     capabilities.reasoning.streaming = Some(true);
+    capabilities.human_in_the_loop.approvals = Some(true);
+    capabilities.human_in_the_loop.interrupts = Some(true);
     capabilities
 }
 
