@@ -15,7 +15,7 @@
 //!   │            (conformance, beside it, tries whether a core keeps the promises of the seam)
 //! engine         threads, turns, runs, the log and its cursors, the writer; the only floor that makes events
 //!   │
-//! cores          demo, acp: what answers for an agent; each behind a cargo feature
+//! cores          demo, acp: what answers for an agent; each behind a cargo feature (mcp: the page's tools for acp)
 //!   │
 //! deps           the seam: what the adapter asks of a core, and a core of the adapter
 //!   │

@@ -12,19 +12,27 @@
 //! (`history`). Who looks on visits the turn (`live`, `restate`), or is shown what is kept (`hydrate`, `recent`,
 //! `documents`). `recorder` folds what a run says into the messages that are kept.
 //!
+//! A core may need the page or a person. `gate` decides at once where `rules` and the policy do, and keeps the rest
+//! open; clients are asked by `interrupts` or by calls of the page's tools. Then the run ends and its turn is parked
+//! (`asked`, `parked`). A request that brings answers (`answers`) goes on with it (`resume`); what an answer
+//! means `verdict` says.
+//!
 //! What holds, always:
 //! 1. A run's log begins with `RUN_STARTED`, ends with exactly one terminal event and is then closed,
 //!    also when a core or a task panics.
-//! 2. At most one turn is live on a thread, and it writes to one run.
+//! 2. At most one turn is live on a thread, and it writes to one run at a time.
 //! 3. A thread's slot is taken before the first event and given back before the terminal one, by the
 //!    turn that holds it and no other.
 //! 4. No reader can delay a writer, and no writer can make a reader skip silently.
 //! 5. A change of the state document is noted before its delta is written.
-//! 6. No decision is taken while waiting: `plan`, `history` and `ending` decide, `start` and `turn` wait.
+//! 6. No decision is taken while waiting: `plan`, `history`, `answers`, `gate`, `verdict` and `ending` decide, `start`,
+//!    `resume` and `turn` wait.
 //! 7. Every turn is counted by a tracker and ends with the runtime.
 //! 8. A run is noted in the store before its core hears of it, and its end before its thread is free: for
 //!    as long as the store remembers it, the same run never reaches a core twice, also if the daemon is killed.
-//! 9. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
+//! 9. A prompt is settled once, by whoever takes the parked turn under the lock of its slot: a run with answers, or the
+//!    turn itself. Nothing but an explicit yes of that thread's own client, a rule or the policy allows anything.
+//! 10. What a viewer is shown and what it reads after that fit without a gap and without an overlap.
 
 mod abilities;
 mod answers;

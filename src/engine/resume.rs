@@ -13,7 +13,7 @@ use super::{
     ends::RunIds,
     history,
     hydrate::word_on_last,
-    live::Live,
+    live::{Live, Stage},
     parked::{Notice, Resumed},
     start::Order,
 };
@@ -86,6 +86,7 @@ impl Runtime {
             // Somebody else was faster.
             return self.run(order).await;
         };
+        let going = Arc::clone(&live);
         let resumed = Resumed {
             live,
             door,
@@ -96,6 +97,8 @@ impl Runtime {
             notices,
         };
         if give.send(resumed).is_err() {
+            // The turn has broken; whoever waits for this run is not to wait for ever.
+            going.enter(Stage::Over);
             return Err(StartError::Internal);
         }
         let reader = Reader::of_log(self.0.env.clone(), Vec::new(), cursor);
