@@ -4,8 +4,8 @@
 #
 #   tests/with-daemon.sh target/debug/agui-serve node tests/clients/run.mjs
 #
-# The command finds the agent in AGUI_URL and the token in AGUI_TOKEN. Fails if the command does, or if the
-# daemon does not stop in order afterwards.
+# The command finds the agent in AGUI_URL, the token in AGUI_TOKEN and the program, for daemons of its own, in
+# AGUI_SERVE. Fails if the command does, or if the daemon does not stop in order afterwards.
 set -euo pipefail
 
 program=$1
@@ -31,7 +31,7 @@ done
 [[ -n $url ]] || { echo "with-daemon: $program did not start" >&2; exit 1; }
 
 status=0
-AGUI_URL=$url/demo "$@" || status=$?
+AGUI_URL=$url/demo AGUI_SERVE=$(realpath "$program") "$@" || status=$?
 
 trap 'rm -rf "$AGUI_STATE_DIR"' EXIT
 kill -TERM "$daemon"

@@ -25,10 +25,15 @@ export function createRunner(client) {
     },
 
     /** Asks, waits for the end, checks both sides; resolves to `{seen, events}`. */
-    async run(agent, text) {
+    async run(agent, text, parameters) {
       runner.ask(agent, text);
-      const seen = await runner.start(agent);
-      return { seen, events: await runner.inspect(agent) };
+      return runner.goOn(agent, parameters);
+    },
+
+    /** The same without a question. */
+    async goOn(agent, parameters) {
+      const seen = await runner.start(agent, () => {}, parameters);
+      return { seen, events: await runner.inspect(agent, parameters) };
     },
 
     /** Adds a question to the client's messages. */
@@ -36,20 +41,26 @@ export function createRunner(client) {
       agent.addMessage({ id: randomUUID(), role: "user", content });
     },
 
-    /** Starts a run and resolves at its end to `{error}`, the RUN_ERROR that the client reported if any. */
-    async start(agent, onWord = () => {}) {
+    /**
+     * Starts a run and resolves at its end to what the client reported: `{error}`, the RUN_ERROR if any, and
+     * `{pending}`, the calls that it was told to answer. `parameters` are those of `runAgent`.
+     */
+    async start(agent, onWord = () => {}, { open: _, ...parameters } = {}) {
       const seen = {};
-      await within(RUN_TIMEOUT, "end of the run", agent.runAgent({ runId: randomUUID() }, {
+      await within(RUN_TIMEOUT, "end of the run", agent.runAgent({ runId: randomUUID(), ...parameters }, {
         onRunErrorEvent({ event }) {
           seen.error = event;
+        },
+        onRunFinishedEvent({ pendingToolCallIds }) {
+          seen.pending = pendingToolCallIds;
         },
         onTextMessageContentEvent: onWord,
       }));
       return seen;
     },
 
-    /** Checks the newest run of the client from both sides and resolves to its events. */
-    async inspect(agent) {
+    /** Checks the newest run of the client from both sides and resolves to its events; `open`: how many calls wait. */
+    async inspect(agent, { open = 0 } = {}) {
       runner.assertQuiet();
       const { status, headers, sent, body } = exchanges.findLast(({ sent }) => sent?.threadId === agent.threadId);
       assert.equal(status, 200);
@@ -57,7 +68,7 @@ export function createRunner(client) {
       assert.equal(sent.protocolVersion, client.protocolVersion, "what the client declares");
       const events = parseBody(await within(RUN_TIMEOUT, "end of the body", body));
       checkStream(events, sent, client);
-      checkClient(agent);
+      checkClient(agent, open);
       return events;
     },
 
