@@ -20,7 +20,7 @@ const clients = [
   ...["threads", "asking", "restart"].flatMap((what) => (
     folders.map((folder) => [`${folder} ${what}`, process.execPath, path(`${what}.mjs`), folder])
   )),
-  ...["chat.py", "validate.py"].map((program) => [program, path("python/.venv/bin/python"), path(`python/${program}`)]),
+  ...["chat.py", "asking.py", "validate.py"].map((program) => [program, path("python/.venv/bin/python"), path(`python/${program}`)]),
 ];
 const failed = clients.filter(([, program, ...args]) => spawnSync(program, args, { stdio: "inherit" }).status !== 0);
 const names = (some) => some.map(([name]) => name).join(", ");

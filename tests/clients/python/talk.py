@@ -35,9 +35,11 @@ class Talk:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def ask(self, *messages: str | Message) -> tuple[list[ChatResponseUpdate], ChatResponse]:
+    async def ask(
+        self, *messages: str | Message, **options: object
+    ) -> tuple[list[ChatResponseUpdate], ChatResponse]:
         """Asks, reads the stream to its end; the value is its updates and what they add up to."""
-        stream = self.client.get_response(list(messages), stream=True, options=self.options)
+        stream = self.client.get_response(list(messages), stream=True, options=self.options | options)
         updates = [update async for update in stream]
         return updates, await stream.get_final_response()
 
@@ -58,10 +60,10 @@ class Talk:
                 await asyncio.sleep(seconds)
         raise AssertionError(f"still busy after {ATTEMPTS} attempts")
 
-    async def refused(self, ask: str) -> int:
+    async def refused(self, *messages: str | Message, **options: object) -> int:
         """Asks what the server has to refuse; the value is the status."""
         try:
-            text = await self.text(ask)
+            text = (await self.ask(*messages, **options))[1].text
         except Exception as error:
             self._complaints.take()
             return self._refusal(error)

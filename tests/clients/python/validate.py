@@ -38,6 +38,18 @@ GOOD = "text, tool, text"
 OFF = {"AGUI507": "off"}
 """What is not asked for: that a body comes in several pieces. The demo's answers can be one."""
 
+ASKING = {
+    "ask two permissions at once": [],
+    "ask me": [],
+    "ask permission": ["pando_permission_request"],
+    "open record 42": ["openRecord"],
+    "call two page tools at once": ["left", "right"],
+}
+"""Phrases whose run waits for answers, with the tools of the page."""
+
+OFF_WHEN_ANSWERED = {"AGUI207": "off"}
+"""What 1.0 allows, and 0.4.0 does not: the result of a call of the run that was interrupted."""
+
 
 class Checks:
     """The checks, the recordings that they leave in a folder, and what they have tolerated."""
@@ -58,6 +70,8 @@ class Checks:
                 run = self._left_early if phrase in ENDLESS else self._whole
                 if phrase != SILENCE:
                     await check(slug(phrase), partial(run, phrase))
+            for phrase, tools in ASKING.items():
+                await check(f"{slug(phrase)}-answered", partial(self._answered, phrase, tools))
             for name, events in snapshots().items():
                 await check(f"snapshot-{slug(name)}", partial(self._recorded, name, body_of(events)))
             for broken in BROKEN:
@@ -75,7 +89,7 @@ class Checks:
 
     async def _whole(self, phrase: str) -> str:
         recorder = Recorder()
-        report = await live(URL, phrase, recorder)
+        report = await live(URL, asking(phrase), recorder)
         events = events_of(recorder.body)
         if phrase == GOOD:
             self._good = events
@@ -84,10 +98,23 @@ class Checks:
         self._tolerated |= tolerated
         return remark
 
+    async def _answered(self, phrase: str, tools: list[str]) -> str:
+        """The run that asks, and the one that goes on with the answers."""
+        asked = run_input(phrase) | {"tools": [tool(name) for name in tools]}
+        recorder = Recorder()
+        tolerated = judge(await live(URL, asked, recorder), events_of(recorder.body))
+        events = events_of(recorder.body)
+        recorder = Recorder()
+        report = await live(URL, answers_to(asked, events), recorder, OFF_WHEN_ANSWERED)
+        events = events_of(recorder.body)
+        self._tolerated |= tolerated | judge(report, events)
+        expect.assertEqual(events[-1]["outcome"], {"type": "success"})
+        return f"{len(events)} events"
+
     async def _left_early(self, phrase: str) -> str:
         """Of a stream that the reader leaves nothing is to be said but that its end is missing."""
         recorder = Recorder(stop_after=ENDLESS[phrase][0])
-        report = await live(URL, phrase, recorder)
+        report = await live(URL, asking(phrase), recorder)
         events = events_of(recorder.body)
         expect.assertEqual(report["eventCount"], len(events))
         expect.assertEqual([found["rule"] for found in report["diagnostics"]], ENDLESS[phrase][1])
@@ -110,7 +137,7 @@ class Checks:
         self._assert_refused(report, broken)
         async with await serve(body) as server:
             port = server.sockets[0].getsockname()[1]
-            self._assert_refused(await live(f"http://127.0.0.1:{port}/", GOOD, Recorder()), broken)
+            self._assert_refused(await live(f"http://127.0.0.1:{port}/", asking(GOOD), Recorder()), broken)
         return broken.rule
 
     def _assert_refused(self, report: dict, broken: Broken) -> None:
@@ -130,7 +157,7 @@ class Checks:
 async def phrases() -> list[str]:
     """What the demo can be asked, in its own words: it says them when it does not understand."""
     recorder = Recorder()
-    await live(URL, "help", recorder)
+    await live(URL, asking("help"), recorder)
     text = "".join(event.get("delta", "") for event in events_of(recorder.body) if "messageId" in event)
     found = [line[2:].rpartition(":")[0] for line in text.splitlines() if line.startswith("- ")]
     missing = {GOOD, *NUMBERS, *ENDLESS}.difference(found)
@@ -138,14 +165,39 @@ async def phrases() -> list[str]:
     return found
 
 
-async def live(url: str, phrase: str, recorder: Recorder) -> dict:
-    """The report on a stream while it comes."""
+def asking(phrase: str) -> dict:
+    """What a client posts that asks this."""
     number = str(NUMBERS.get(phrase, 2))
-    ask = " ".join(number if word == "N" else word for word in phrase.split())
+    return run_input(" ".join(number if word == "N" else word for word in phrase.split()))
+
+
+def tool(name: str) -> dict:
+    """A tool of the page."""
+    return {"name": name, "description": "", "parameters": {"type": "object"}}
+
+
+def answers_to(asked: dict, events: list[dict]) -> dict:
+    """What a client posts that answers all that a run has ended with."""
+    outcome = events[-1]["outcome"]
+    approved = {"approved": True}
+    resume = [
+        {"interruptId": interrupt["id"], "status": "resolved", "payload": approved}
+        for interrupt in outcome.get("interrupts", [])
+    ]
+    results = [
+        {"id": f"result-{call}", "role": "tool", "toolCallId": call, "content": json.dumps(approved)}
+        for call in outcome.get("pendingToolCallIds", [])
+    ]
+    answers = {"runId": f"{asked['runId']}-answered", "messages": asked["messages"] + results}
+    return asked | answers | ({"resume": resume} if resume else {})
+
+
+async def live(url: str, asked: dict, recorder: Recorder, off: dict[str, str] | None = None) -> dict:
+    """The report on a stream while it comes."""
     options = TransportOptions(
-        validator=ValidatorOptions(severity_overrides=OFF),
+        validator=ValidatorOptions(severity_overrides=OFF | (off or {})),
         headers=HEADERS,
-        input=run_input(ask),
+        input=asked,
         fetch_impl=recorder,
         timeout_ms=45_000,
     )
