@@ -139,8 +139,10 @@ impl Parked {
         let run = RunId::new(runtime.0.env.id("run")).expect("our own ids are legal");
         let (live, door) = Live::new(run, runtime.log(), Linger::Forever);
         if !self.ongoing.slot.unpark(&live) {
-            // Whoever goes on with it says so at once, or never.
-            if let Ok(resumed) = (&mut self.resumed).await {
+            // Whoever goes on with it says so at once, or never; that it is never may be known already.
+            if !self.resumed.is_terminated()
+                && let Ok(resumed) = (&mut self.resumed).await
+            {
                 return Ok(Box::new(resumed));
             }
             self.ongoing.slot.go_on_alone(&live);
