@@ -49,7 +49,8 @@ impl Runtime {
             Ok(said) => said,
             Err(Unmet::Part(missing)) => return Err(unanswered(&missing)),
             Err(Unmet::Nothing(missing)) => {
-                if let Some(run) = stale.again {
+                // What is new is not to be passed over for what an old result in its history has brought about.
+                if let Some(run) = stale.again.filter(|_| next.is_empty()) {
                     return self.again(order, &run).await;
                 }
                 if let (Some(thread), Some(run), false) = (&thread, run, given.resumes()) {
