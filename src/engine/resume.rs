@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     deps::Code,
-    protocol::{Message, MessageId, RunId},
+    protocol::{Message, MessageId, RunId, ThreadId},
     store::{Fate, Thread, Transcript},
 };
 
@@ -69,7 +69,7 @@ impl Runtime {
             }
         };
         let said = own_ids(said, transcript, self);
-        let notices = stale.notices();
+        let notices = stale.notices(&order.key.thread);
         let policy = self.0.options.policy(&order.agent);
         let answers = asked.prompts.iter().zip(&said).map(|(prompt, said)| {
             let digest = said.as_ref().map(Said::digest);
@@ -125,7 +125,7 @@ impl Runtime {
         let stored = thread.as_ref().map(|thread| &thread.transcript);
         let none = Transcript::default();
         if !news(stored.unwrap_or(&none), &order.input.messages).is_empty() {
-            order.notices = stale.notices();
+            order.notices = stale.notices(&order.key.thread);
             return Ok(None);
         }
         if let Some(run) = &stale.again {
@@ -183,7 +183,6 @@ impl Runtime {
         let Order {
             key, input, peer, ..
         } = order;
-        warn!(thread = %key.thread, "nothing waits for an answer that came");
         let ending = if stale.lost.is_empty() {
             Ending::Done { stop_reason: None }
         } else {
@@ -192,7 +191,7 @@ impl Runtime {
                 message: "what was asked was lost when the daemon ended".into(),
             }
         };
-        let notices = stale.notices().into_iter();
+        let notices = stale.notices(&key.thread).into_iter();
         let notices = notices.map(|(name, value)| (name.to_owned(), value));
         let notices = notices.chain(word_on_last(thread)).collect();
         let frames = self.ended(key, &RunIds::of(input), thread, notices, &ending, *peer);
@@ -201,8 +200,12 @@ impl Runtime {
 }
 
 impl Stale {
-    /// What clients are told of them.
-    fn notices(&self) -> Vec<Notice> {
+    /// What clients are told of them. The log is told as well: it may be an attempt.
+    fn notices(&self, thread: &ThreadId) -> Vec<Notice> {
+        let (lost, over, unknown) = (self.lost.len(), self.over.len(), self.unknown.len());
+        if lost + over + unknown > 0 {
+            warn!(%thread, lost, over, unknown, "nothing waits for an answer that came");
+        }
         let told = [
             ("interrupt_lost", &self.lost),
             ("interrupt_expired", &self.over),
