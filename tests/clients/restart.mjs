@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { createAsker, noticesOf, textOf, yes } from "./asker.mjs";
+import { answer, createAsker, noticesOf, textOf, yes } from "./asker.mjs";
 import { check, finish, within } from "./report.mjs";
 
 const START_TIMEOUT = 10_000;
@@ -28,6 +28,7 @@ const checks = {
   "nothing-is-open-after-a-restart": nothingIsOpen,
   "an-answer-alone": answerAlone,
   "an-answer-beside-a-message": answerAndMessage,
+  "an-answer-that-was-taken-before": takenBefore,
   "a-message-alone": messageAlone,
   "a-tool-of-the-page": toolOfThePage,
 };
@@ -73,6 +74,21 @@ async function answerAndMessage() {
   assert.ok(noticesOf(events).includes("pando.interrupt_lost"));
   assertFree(agent, events);
   await runner.run(agent, "say hello", { open: 1 });
+}
+
+async function takenBefore() {
+  const agent = await interrupted();
+  const { threadId } = agent;
+  const [asked] = agent.pendingInterrupts;
+  await runner.goOn(agent, { resume: [yes(asked)] });
+  await restart(agent);
+  const again = await post({ threadId, resume: [yes(asked)] });
+  const told = again.find(({ type }) => type === "MESSAGES_SNAPSHOT").messages;
+  assert.deepEqual(told.map(({ id }) => id), agent.messages.map(({ id }) => id));
+  assert.equal(again.at(-1).type, "RUN_FINISHED");
+  const no = answer(asked, { payload: { approved: false } });
+  const other = await post({ threadId, resume: [no] }, 409);
+  assert.equal(other.error.code, "already_answered");
 }
 
 /** A client that knows of no interrupt, or not of this one. */

@@ -15,6 +15,8 @@ mod config_token;
 mod conformance;
 mod embedding;
 mod harness;
+mod http_answers;
+mod http_asking;
 mod http_bodies;
 mod http_refusals;
 mod http_routes;

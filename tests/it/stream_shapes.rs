@@ -18,9 +18,11 @@ const OPEN: [&str; 6] = [
     "snapshot", "delta", "value", "result", "rawEvent", "metadata",
 ];
 
-/// The body of a run for a client that declares this version.
+/// The body of a run for a client that declares this version, on a thread of its own.
 async fn body(daemon: &Daemon, prompt: &str, version: Option<&str>) -> String {
-    let answer = daemon.post(&anew(&asked(prompt, version))).send().await;
+    let mut input = anew(&asked(prompt, version));
+    input["threadId"] = input["runId"].clone();
+    let answer = daemon.post(&input).send().await;
     assert_eq!(answer.head.status, 200);
     String::from_utf8(answer.body).unwrap()
 }

@@ -12,25 +12,10 @@ use crate::{
     stream_runtime::{PEERS, asked, body, lines, runtime, violation},
 };
 
-/// What the help of the demo lists that does not end by itself, takes long, wants something of the page or of a
-/// person, or is no phrase.
-const NO_TRANSCRIPT: [&str; 13] = [
-    "be slow",
-    "ignore stop",
-    "be silent",
-    "repeat",
-    "open record 3",
-    "call the page's tools",
-    "call two page tools at once",
-    "ask permission and a page tool at once",
-    "ask permission, then another",
-    "ask two permissions at once",
-    "ask permission",
-    "ask me",
-    "ask for an age",
-];
+/// What the help of the demo lists that does not end by itself, takes long, or is no phrase.
+const NO_TRANSCRIPT: [&str; 4] = ["be slow", "ignore stop", "be silent", "repeat"];
 
-/// Every phrase that the demo's own help lists and that ends soon by itself, with a number for `N`.
+/// Every phrase that the demo's own help lists and whose run ends soon by itself, with a number for `N`.
 pub(crate) async fn phrases() -> Vec<String> {
     let help = body(&runtime(Demo::new()), &asked("help", Some("1.0"))).await;
     let events = lines(&help).into_iter().map(serde_json::from_str);
@@ -72,7 +57,8 @@ async fn check(name: &str, demo: Demo, prompt: &str) {
 #[tokio::test(start_paused = true)]
 async fn the_transcript_of_every_phrase_is_as_recorded_for_both_kinds_of_client() {
     for phrase in phrases().await {
-        let words: Vec<_> = phrase.split([' ', ',', '-']).collect();
+        let words = phrase.replace('\'', "");
+        let words: Vec<_> = words.split([' ', ',', '-']).collect();
         let name = words.join("_").replace("__", "_");
         check(&name, Demo::new(), &phrase).await;
     }

@@ -48,6 +48,7 @@ pub(crate) struct Builder {
     engine: engine::Options,
     access: Access,
     store: Store,
+    env: Env,
 }
 
 /// When it is, in every daemon.
@@ -79,6 +80,7 @@ impl Daemon {
             engine: engine::Options::default(),
             access: Access::Token(Secret::new(TOKEN).unwrap()),
             store: Store::memory(Env::fixed(NOW)),
+            env: Env::fixed(NOW),
         }
     }
 
@@ -164,6 +166,12 @@ impl Builder {
         self
     }
 
+    /// Takes the time and ids from elsewhere, where two daemons must not give the same ids.
+    pub(crate) fn env(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
     /// Changes the engine's settings.
     pub(crate) fn engine(mut self, change: impl FnOnce(&mut engine::Options)) -> Self {
         change(&mut self.engine);
@@ -201,8 +209,7 @@ impl Builder {
             turns: Arc::clone(&turns),
         };
         let first = deps.agents()[0].name.to_string();
-        let env = Env::fixed(NOW);
-        let runtime = Runtime::with_store(Arc::new(deps), self.engine, env, self.store);
+        let runtime = Runtime::with_store(Arc::new(deps), self.engine, self.env, self.store);
         let listener = runtime.listen(self.http, self.access).unwrap();
         Daemon {
             addr: listener.addr(),

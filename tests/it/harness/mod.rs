@@ -12,6 +12,7 @@
 
 mod answer;
 mod ask;
+mod asking;
 mod client;
 mod daemon;
 mod program;
@@ -29,6 +30,9 @@ use serde_json::{Value, json};
 pub(crate) use self::{
     answer::Answer,
     ask::Ask,
+    asking::{
+        answer, answering, interrupts, notices, pending, result, results, text, with_tools, yes,
+    },
     client::Client,
     daemon::{Daemon, NOW, TOKEN},
     program::{Program, Running},
