@@ -7,9 +7,9 @@ use std::{
 
 use super::{
     Error,
+    layer::Source,
     load::{Inputs, Loaded},
-    permissions,
-    raw::{self, Defaults},
+    permissions, raw,
     scalar::{Deadline, Span},
 };
 #[cfg(feature = "acp")]
@@ -217,17 +217,39 @@ pub(super) fn policy(
         silence_timeout,
         stop_grace,
         explain_errors: agent.explain_errors.unwrap_or(defaults.explain_errors),
-        frontend_tools: agent.frontend_tools.unwrap_or(defaults.frontend_tools),
+        frontend_tools: switch(
+            loaded,
+            "frontend_tools",
+            agent.frontend_tools,
+            defaults.frontend_tools,
+        ),
         client_tool_timeout: tool_timeout.unwrap_or(defaults.client_tool_timeout).0,
-        prompts: prompts(agent, rules, defaults),
+        prompts: prompts(agent, rules, loaded),
     })
 }
 
+/// An agent's own switch, or the common one. One that was typed is typed for every agent.
+fn switch(loaded: &Loaded, key: &str, own: Option<bool>, common: bool) -> bool {
+    let source = loaded.find(&["defaults", key]).map(|(_, source)| source);
+    let is_typed = matches!(source, Some(Source::Flags(_)));
+    own.filter(|_| !is_typed).unwrap_or(common)
+}
+
 /// What becomes of it when an agent wants something of a person.
-fn prompts(agent: &raw::Agent, permissions: Vec<Rule>, defaults: &Defaults) -> Prompts {
-    let asks = agent.human_in_the_loop;
-    let asks = asks.unwrap_or(defaults.human_in_the_loop);
-    let grants = agent.auto_approve.unwrap_or(defaults.auto_approve);
+fn prompts(agent: &raw::Agent, permissions: Vec<Rule>, loaded: &Loaded) -> Prompts {
+    let defaults = &loaded.raw.defaults;
+    let asks = switch(
+        loaded,
+        "human_in_the_loop",
+        agent.human_in_the_loop,
+        defaults.human_in_the_loop,
+    );
+    let grants = switch(
+        loaded,
+        "auto_approve",
+        agent.auto_approve,
+        defaults.auto_approve,
+    );
     let expires = agent.interrupt_expires_at;
     let reason = agent.interrupt_reason.unwrap_or(defaults.interrupt_reason);
     Prompts {

@@ -34,6 +34,35 @@ impl PartialEq for Ask {
     }
 }
 
+impl Ask {
+    /// The core's id of the call that it is about.
+    pub fn call(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Tool(call, _) => Some(&call.call),
+            Self::Permission(request, _) => request.call.as_ref(),
+            Self::Question(question, _) => question.call.as_ref(),
+        }
+    }
+
+    /// Whether whoever asked does not wait for an answer any more.
+    pub fn is_withdrawn(&self) -> bool {
+        match self {
+            Self::Tool(_, answer) => answer.is_closed(),
+            Self::Permission(_, answer) => answer.is_closed(),
+            Self::Question(_, answer) => answer.is_closed(),
+        }
+    }
+
+    /// Ends once whoever asked does not wait for an answer any more.
+    pub async fn withdrawn(&mut self) {
+        match self {
+            Self::Tool(_, answer) => answer.closed().await,
+            Self::Permission(_, answer) => answer.closed().await,
+            Self::Question(_, answer) => answer.closed().await,
+        }
+    }
+}
+
 /// A call of a tool that runs in the page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -73,10 +102,12 @@ pub enum Unanswered {
     Stopped,
     /// The client gave it up, or its answer says nothing.
     GivenUp,
+    /// Whoever asked does not wait for it any more.
+    Withdrawn,
 }
 
 impl Unanswered {
-    /// The reason as a log field.
+    /// The word for it. Clients know it as the reason of a denial.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nobody => "nobody",
@@ -84,6 +115,7 @@ impl Unanswered {
             Self::TimedOut => "timed_out",
             Self::Stopped => "stopped",
             Self::GivenUp => "given_up",
+            Self::Withdrawn => "withdrawn",
         }
     }
 
@@ -95,6 +127,7 @@ impl Unanswered {
             Self::TimedOut => "not executed: the page did not answer in time",
             Self::Stopped => "not executed: the run was stopped",
             Self::GivenUp => "not executed: the page gave it up",
+            Self::Withdrawn => "not executed: the agent did not wait for it",
         }
     }
 }
@@ -206,7 +239,7 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// The reason as a log field.
+    /// The word for it. Clients know it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Said => "said",

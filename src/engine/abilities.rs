@@ -25,10 +25,16 @@ fn in_force(mut declared: AgentCapabilities, policy: &Policy) -> AgentCapabiliti
         questions,
         ..
     } = &policy.prompts;
-    let approves = *approval == Approval::Asked
-        || permissions
+    let asks = || {
+        permissions
             .iter()
-            .any(|rule| rule.decision == Decision::Ask);
+            .any(|rule| rule.decision == Decision::Ask)
+    };
+    let approves = match approval {
+        Approval::Asked => true,
+        Approval::Granted => *questions && asks(),
+        Approval::Denied => false,
+    };
     let people = &mut declared.human_in_the_loop;
     people.approvals = people.approvals.map(|asks| asks && approves);
     people.interrupts = people
@@ -97,9 +103,24 @@ mod tests {
             (
                 true,
                 Approval::Granted,
-                false,
+                true,
                 &[Decision::Deny, Decision::Ask],
                 [true, true, true],
+            ),
+            // Where people are asked nothing, a rule does not have them asked.
+            (
+                true,
+                Approval::Granted,
+                false,
+                &[Decision::Ask],
+                [true, false, false],
+            ),
+            (
+                true,
+                Approval::Denied,
+                false,
+                &[Decision::Ask],
+                [true, false, false],
             ),
         ] {
             let policy = policy(tools, approval, questions, rules);

@@ -8,7 +8,7 @@ use tracing::info;
 
 use super::{Approval, Decision, Policy, rules, verdict, writer::ClosedCall};
 use crate::{
-    deps::{Ask, Denial, Permission, PermissionRequest, Reply, ToolAnswer, Unanswered},
+    deps::{Ask, Denial, OptionKind, Permission, PermissionRequest, Reply, ToolAnswer, Unanswered},
     protocol::Tool,
 };
 
@@ -39,17 +39,6 @@ pub(super) struct Open {
     pub(super) id: Option<Arc<str>>,
     /// The call of the page's prompt, where one was made for it.
     pub(super) call: Option<ClosedCall>,
-}
-
-impl Open {
-    /// Whether whoever asked does not wait any more.
-    fn is_gone(&self) -> bool {
-        match &self.ask {
-            Ask::Tool(_, answer) => answer.is_closed(),
-            Ask::Permission(_, answer) => answer.is_closed(),
-            Ask::Question(_, answer) => answer.is_closed(),
-        }
-    }
 }
 
 /// In which circumstances something is asked.
@@ -98,7 +87,9 @@ impl Gate {
         match ask {
             Ask::Tool(call, answer) => {
                 let is_there = when.tools.iter().any(|tool| tool.name == call.name);
-                if nobody || !when.policy.frontend_tools || !is_there {
+                // Of two calls under one id only one can be answered.
+                let is_open = self.calls().any(|open| *open == call.call);
+                if is_open || nobody || !when.policy.frontend_tools || !is_there {
                     let _ = answer.send(ToolAnswer::Unanswered(Unanswered::Nobody));
                     return None;
                 }
@@ -168,8 +159,7 @@ impl Gate {
 
     /// Drops what nobody waits for any more, and gives what is left to be shown.
     pub(super) fn showing(&mut self) -> &mut Vec<Open> {
-        self.open
-            .retain(|open| !open.is_gone() || open.call.is_some());
+        self.open.retain(|open| !open.ask.is_withdrawn());
         self.since = None;
         &mut self.open
     }
@@ -182,6 +172,23 @@ impl Gate {
         shown
     }
 
+    /// How long there is to answer what clients are asked.
+    pub(super) fn patience(&self, policy: &Policy) -> Duration {
+        let shown = self.open.iter().filter(|open| open.id.is_some());
+        let patience = shown.map(|open| match &open.ask {
+            Ask::Tool(..) => policy.client_tool_timeout,
+            Ask::Permission(..) | Ask::Question(..) => policy.prompts.timeout,
+        });
+        patience.min().unwrap_or(policy.prompts.timeout)
+    }
+
+    /// Ends once nobody waits for any answer that clients were asked for.
+    pub(super) async fn withdrawn(&mut self) {
+        for open in self.open.iter_mut().filter(|open| open.id.is_some()) {
+            open.ask.withdrawn().await;
+        }
+    }
+
     /// Takes out all that is open.
     pub(super) fn take_all(&mut self) -> Vec<Open> {
         self.since = None;
@@ -190,11 +197,7 @@ impl Gate {
 
     /// The core's ids of the calls that wait here.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.open.iter().filter_map(|open| match &open.ask {
-            Ask::Tool(call, _) => Some(&call.call),
-            Ask::Permission(request, _) => request.call.as_ref(),
-            Ask::Question(question, _) => question.call.as_ref(),
-        })
+        self.open.iter().filter_map(|open| open.ask.call())
     }
 }
 
@@ -208,17 +211,20 @@ fn decide(
     let rule = rules::decide(&prompts.permissions, request, when.workdir);
     let no = |why| verdict::denied(request, why);
     let unasked = Denial::Unanswered(Unanswered::Nobody);
-    let yes = || match request.option(true) {
-        Some(option) => Permission::Allowed(Arc::clone(&option.id)),
-        None => no(unasked),
-    };
-    match (rule, prompts.approval) {
-        (Some(Decision::Allow), _) => Some((yes(), "rule")),
-        (Some(Decision::Deny), _) => Some((no(Denial::Rule), "rule")),
-        (None, Approval::Granted) => Some((yes(), "auto_approve")),
-        (_, Approval::Denied) => Some((no(unasked), "nobody")),
+    // One that held for ever would pass over the rules for what comes later.
+    let once = request
+        .option(true)
+        .filter(|it| it.kind == OptionKind::AllowOnce);
+    let yes = once.map(|option| Permission::Allowed(Arc::clone(&option.id)));
+    match (rule, prompts.approval, yes) {
+        (Some(Decision::Allow), _, Some(yes)) => Some((yes, "rule")),
+        (Some(Decision::Deny), ..) => Some((no(Denial::Rule), "rule")),
+        (None, Approval::Granted, Some(yes)) => Some((yes, "auto_approve")),
+        (_, Approval::Denied, _) => Some((no(unasked), "nobody")),
+        // Where people are asked nothing, they are not asked that.
+        _ if !prompts.questions => Some((no(unasked), "nobody")),
         // A rule that says "ask" is there so that somebody looks, whatever holds for the rest.
-        (Some(Decision::Ask) | None, _) => nobody.then(|| (no(unasked), "nobody")),
+        _ => nobody.then(|| (no(unasked), "nobody")),
     }
 }
 
@@ -228,8 +234,11 @@ pub(super) fn note(request: &PermissionRequest, permission: &Permission, by: &st
         Permission::Allowed(_) => ("allowed", None),
         Permission::Denied(_, why) => ("denied", Some(why.as_str())),
     };
-    let kind = &*request.action;
-    info!(decision, by, why, kind, "the agent asked for permission");
+    let (tool, kind) = (&*request.tool, &*request.action);
+    info!(
+        decision,
+        by, why, tool, kind, "the agent asked for permission"
+    );
 }
 
 #[cfg(test)]

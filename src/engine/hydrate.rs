@@ -102,10 +102,17 @@ impl Runtime {
 
     /// A thread on which nothing runs, with a word on its last run if that did not end well.
     fn at_rest(&self, key: &Key, ids: &RunIds, thread: &Thread, peer: Peer) -> Vec<Bytes> {
-        let notices = word_on_last(thread);
+        let mut notices = word_on_last(thread);
         // A failure is told as it was, but does not make showing it fail.
         let at_rest = Ending::Done { stop_reason: None };
         let asked = self.0.slots.asked(key);
+        if let (None, Some(run)) = (&asked, &thread.last_run)
+            && run.outcome == Outcome::Interrupted
+        {
+            // What it has asked went with the daemon that asked.
+            let lost = json!({"runId": run.id, "outcome": "lost"});
+            notices.push(("last_run".to_owned(), lost));
+        }
         let ending = asked.map_or(at_rest, |asked| asked.shown());
         self.ended(key, ids, thread, notices, &ending, peer)
     }

@@ -60,6 +60,7 @@ impl Asker<'_> {
         let schema = match &question.form {
             Form::Choices(choices) => {
                 about.extend(choices.clone());
+                number(&mut about);
                 json!({
                     "type": "object",
                     "properties": {
@@ -88,6 +89,15 @@ impl Asker<'_> {
         )
     }
 
+    /// Says until when an answer counts, where clients are to know.
+    pub(super) fn tell_expiry(&self, interrupt: &mut Interrupt, patience: Duration) {
+        if self.prompts.tell_expiry {
+            let now = u64::try_from(self.env.now_ms()).unwrap_or_default();
+            let until = UNIX_EPOCH + Duration::from_millis(now) + patience;
+            interrupt.expires_at = Some(humantime::format_rfc3339_millis(until).to_string());
+        }
+    }
+
     fn reason(&self, name: &str) -> String {
         format!("{}:{name}", self.namespace.as_str())
     }
@@ -100,11 +110,6 @@ impl Asker<'_> {
         schema: Value,
         about: JsonObject,
     ) -> Interrupt {
-        let until = || {
-            let now = u64::try_from(self.env.now_ms()).unwrap_or_default();
-            let until = UNIX_EPOCH + Duration::from_millis(now) + self.prompts.timeout;
-            humantime::format_rfc3339_millis(until).to_string()
-        };
         let mut metadata = JsonObject::new();
         let about = bounded(about);
         if !about.is_empty() {
@@ -120,7 +125,7 @@ impl Asker<'_> {
                 Value::Object(schema) => Some(bounded(schema)),
                 _ => None,
             },
-            expires_at: self.prompts.tell_expiry.then(until),
+            expires_at: None,
             metadata: (!metadata.is_empty()).then_some(metadata),
             subagent_run_id: None,
         }
@@ -149,6 +154,16 @@ pub(super) fn question_tool(question: &Question) -> Option<(&'static str, String
     match &question.form {
         Form::Choices(choices) => Some((ASK_USER, Value::Object(choices.clone()).to_string())),
         Form::Fields(_) => None,
+    }
+}
+
+/// Gives questions the ids by which answers name them.
+fn number(about: &mut JsonObject) {
+    let questions = about.get_mut("questions").and_then(Value::as_array_mut);
+    for (question, number) in questions.into_iter().flatten().zip(1..) {
+        if let Some(question) = question.as_object_mut() {
+            question.insert("id".into(), format!("q{number}").into());
+        }
     }
 }
 

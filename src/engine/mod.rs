@@ -21,8 +21,8 @@
 //! 1. A run's log begins with `RUN_STARTED`, ends with exactly one terminal event and is then closed,
 //!    also when a core or a task panics.
 //! 2. At most one turn is live on a thread, and it writes to one run at a time.
-//! 3. A thread's slot is taken before the first event and given back before the terminal one, by the
-//!    turn that holds it and no other.
+//! 3. A thread's slot is taken before the first event and given back, or noted as parked, before the terminal one, by
+//!    the turn that holds it and no other.
 //! 4. No reader can delay a writer, and no writer can make a reader skip silently.
 //! 5. A change of the state document is noted before its delta is written.
 //! 6. No decision is taken while waiting: `plan`, `history`, `answers`, `gate`, `verdict` and `ending` decide, `start`,

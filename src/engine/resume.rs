@@ -20,8 +20,11 @@ use super::{
 use crate::{
     deps::Code,
     protocol::{Message, MessageId, RunId, ThreadId},
-    store::{Fate, Thread, Transcript},
+    store::{self, Fate, Thread, Transcript},
 };
+
+/// How often it is looked what became of a prompt, while it may just be being settled.
+const LOOKS: usize = 3;
 
 impl Runtime {
     /// Goes on with the turn that a thread waits with, if the request brings what it waits for.
@@ -142,17 +145,20 @@ impl Runtime {
     async fn stale(&self, order: &Order, given: &Given<'_>, open: &[String]) -> Stale {
         let mut ids = given.ids();
         ids.retain(|id| !open.contains(id));
-        let mut known = self.0.store.prompts(&order.key, ids).await;
-        // What was answered a moment ago may not be noted yet.
-        if let Some(live) = self.0.slots.live(&order.key) {
-            for prompt in &mut known {
-                let taken = live.answers.iter().find(|(id, _)| **id == *prompt.id);
-                if let Some((_, Some(digest))) = taken {
-                    prompt.fate = Fate::Answered {
-                        run: live.run.clone(),
-                        digest: digest.clone(),
-                    };
+        let mut known = Vec::new();
+        for _ in 0..LOOKS {
+            let before = self.0.slots.live(&order.key);
+            known = self.0.store.prompts(&order.key, ids.clone()).await;
+            let after = self.0.slots.live(&order.key);
+            for live in before.iter().chain(&after) {
+                for prompt in &mut known {
+                    overlay(prompt, live);
                 }
+            }
+            // What seems to be open may just be being settled, as long as something is live.
+            let is_open = known.iter().any(|prompt| prompt.fate == Fate::Open);
+            if !is_open || (before.is_none() && after.is_none()) {
+                break;
             }
         }
         given.stale(&known, open)
@@ -196,6 +202,20 @@ impl Runtime {
         let notices = notices.chain(word_on_last(thread)).collect();
         let frames = self.ended(key, &RunIds::of(input), thread, notices, &ending, *peer);
         Reader::of_frames(self.0.env.clone(), frames)
+    }
+}
+
+/// Notes what a live run settles: that may not be written yet.
+fn overlay(prompt: &mut store::Prompt, live: &Live) {
+    let taken = live.answers.iter().find(|(id, _)| **id == *prompt.id);
+    let run = live.run.clone();
+    match taken {
+        Some((_, Some(digest))) => {
+            let digest = digest.clone();
+            prompt.fate = Fate::Answered { run, digest };
+        }
+        Some((_, None)) => prompt.fate = Fate::Closed { run },
+        None => {}
     }
 }
 

@@ -77,6 +77,12 @@ impl Matcher {
         self.0.is_match(path)
     }
 
+    /// Whether it fits the last part, or the last few.
+    fn fits_an_end(&self, path: &Path) -> bool {
+        let parts: Vec<_> = path.components().collect();
+        (0..parts.len()).any(|at| self.fits(parts[at..].iter().collect::<PathBuf>()))
+    }
+
     fn is_absolute(&self) -> bool {
         Path::new(self.0.glob().glob()).is_absolute()
     }
@@ -90,7 +96,23 @@ impl PartialEq for Matcher {
 
 impl Eq for Matcher {}
 
+/// Kinds of things that are about files, also where a request names none.
+const ABOUT_FILES: [&str; 4] = ["read", "edit", "delete", "move"];
+
 impl Rule {
+    /// Whether it would not allow this, if the request named the right file: it names none.
+    fn may_fit(&self, request: &PermissionRequest, workdir: Option<&Path>) -> bool {
+        let anywhere = Self {
+            path: None,
+            ..self.clone()
+        };
+        self.decision != Decision::Allow
+            && self.path.is_some()
+            && request.paths.is_empty()
+            && ABOUT_FILES.contains(&request.action.as_str())
+            && anywhere.fits(request, workdir)
+    }
+
     /// Whether it is about such a request of an agent that works in a folder.
     fn fits(&self, request: &PermissionRequest, workdir: Option<&Path>) -> bool {
         let is_path = |matcher: &Matcher| {
@@ -99,8 +121,11 @@ impl Rule {
                 if matcher.is_absolute() {
                     return matcher.fits(path);
                 }
-                let below = workdir.map_or(Some(path.as_path()), |it| path.strip_prefix(it).ok());
-                below.is_some_and(|below| matcher.fits(below))
+                match workdir.map_or(Ok(path.as_path()), |it| path.strip_prefix(it)) {
+                    Ok(below) => matcher.fits(below),
+                    // What allows does so in the agent's folder. What does not holds everywhere.
+                    Err(_) => self.decision != Decision::Allow && matcher.fits_an_end(&path),
+                }
             };
             let mut paths = request.paths.iter();
             match self.decision {
@@ -114,14 +139,21 @@ impl Rule {
     }
 }
 
-/// What the rules say of a request; `None` if none fits.
+/// What the rules say of a request; `None` if none fits. People are asked of what a rule might deny whose files the
+/// request does not name.
 pub(super) fn decide(
     rules: &[Rule],
     request: &PermissionRequest,
     workdir: Option<&Path>,
 ) -> Option<Decision> {
-    let rule = rules.iter().find(|rule| rule.fits(request, workdir));
-    rule.map(|rule| rule.decision)
+    let fits = |rule: &&Rule| rule.fits(request, workdir) || rule.may_fit(request, workdir);
+    let rule = rules.iter().find(fits)?;
+    let is_sure = rule.fits(request, workdir);
+    Some(if is_sure {
+        rule.decision
+    } else {
+        Decision::Ask
+    })
 }
 
 /// A path without `.` and `..`, absolute where the folder is.
@@ -237,6 +269,27 @@ mod tests {
                 request("x", "edit", &["src/a", "./key.pem"]),
                 true,
             ),
+            // What does not allow holds outside of the folder as well.
+            (
+                rule(Deny, "", "", "**/.env*"),
+                request("x", "edit", &["/home/ann/.env"]),
+                true,
+            ),
+            (
+                rule(Deny, "", "", "*.pem"),
+                request("x", "edit", &["../other/key.pem"]),
+                true,
+            ),
+            (
+                rule(Deny, "", "", "*.pem"),
+                request("x", "edit", &["/home/ann/key.txt"]),
+                false,
+            ),
+            (
+                rule(Allow, "", "", "**/*.txt"),
+                request("x", "edit", &["/home/ann/key.txt"]),
+                false,
+            ),
         ] {
             assert_eq!(rule.fits(&asked, workdir), fits, "{rule:?} {asked:?}");
         }
@@ -260,9 +313,14 @@ mod tests {
         assert_eq!(decide(&["a.pem"]), Some(Decision::Deny));
         assert_eq!(decide(&["a.txt"]), Some(Decision::Allow));
         assert_eq!(
-            super::decide(&rules, &request("x", "read", &[]), None),
+            super::decide(&rules, &request("x", "fetch", &[]), None),
             None
         );
+        // It might be a key.
+        for kind in ["read", "edit"] {
+            let unnamed = super::decide(&rules, &request("x", kind, &[]), None);
+            assert_eq!(unnamed, Some(Decision::Ask));
+        }
     }
 
     #[test]

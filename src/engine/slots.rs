@@ -1,7 +1,7 @@
 //! Which threads are live, and who waits for one. One short lock, no waiting.
 //!
-//! A live thread has a slot; the slot is taken before anything is streamed and given back before the
-//! event that lets a client post again. It carries its turn's number, and only that turn gives it back: to
+//! A live thread has a slot; the slot is taken before anything is streamed and given back, or noted as parked, before
+//! the event that lets a client post again. It carries its turn's number, and only that turn gives it back: to
 //! whoever waits for it first, so that nobody can step in between, or else to nobody.
 
 use std::{
@@ -20,6 +20,9 @@ use super::{
     parked::Resumed,
 };
 use crate::{protocol::RunId, store::Key};
+
+/// How many times as many turns may wait for answers as may be live.
+const PARKED: usize = 4;
 
 /// Why a run cannot start. Nothing was changed, unless it was to take the place of another run: that one was stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,11 +93,20 @@ pub(super) enum Claim {
 
 /// A place in the line for a thread. Dropping it leaves the line.
 #[derive(Debug)]
-pub(super) struct Ticket(oneshot::Receiver<Result<Slot, StartError>>);
+pub(super) struct Ticket(oneshot::Receiver<Result<Served, StartError>>);
+
+/// What a place in the line comes to.
+#[derive(Debug)]
+pub(super) enum Served {
+    /// The thread is the caller's.
+    Slot(Slot),
+    /// Its turn waits for answers, which the caller may have.
+    Parked,
+}
 
 impl Ticket {
     /// Waits for the thread.
-    pub(super) async fn wait(self) -> Result<Slot, StartError> {
+    pub(super) async fn wait(self) -> Result<Served, StartError> {
         self.0.await.unwrap_or(Err(StartError::Draining))
     }
 }
@@ -109,7 +121,7 @@ pub(super) struct Slots {
 
 #[derive(Debug)]
 struct State {
-    /// Bounded by `max_turns`.
+    /// Bounded by `max_turns` and [`PARKED`].
     taken: HashMap<Key, Taken>,
     next: u64,
     draining: bool,
@@ -146,7 +158,7 @@ impl Taken {
 #[derive(Debug)]
 struct Waiter {
     live: Arc<Live>,
-    give: oneshot::Sender<Result<Slot, StartError>>,
+    give: oneshot::Sender<Result<Served, StartError>>,
 }
 
 impl Waiter {
@@ -240,7 +252,11 @@ impl Slots {
         if is_draining {
             return Err(StartError::Draining);
         }
-        if state.taken.len() >= self.max_turns && live.is_run() {
+        let is_parked = |taken: &&Taken| taken.parked.is_some();
+        let parked = state.taken.values().filter(is_parked).count();
+        let live_turns = state.taken.len() - parked;
+        let is_full = live_turns >= self.max_turns || parked >= self.max_turns * PARKED;
+        if is_full && live.is_run() {
             return Err(StartError::Full);
         }
         let seq = state.take(key.clone(), Arc::clone(live), VecDeque::new());
@@ -387,7 +403,7 @@ impl Slots {
                 live,
             };
             // If it has just left, the slot comes back and goes to the next.
-            drop(give.send(Ok(slot)));
+            drop(give.send(Ok(Served::Slot(slot))));
             return;
         }
     }
@@ -427,6 +443,13 @@ impl Slot {
             && !is_draining
         {
             taken.parked = Some(Parked { asked, give });
+            // Who waits may be who answers. What is to be forgotten keeps its place.
+            let (runs, others): (VecDeque<_>, VecDeque<_>) =
+                (taken.line.drain(..)).partition(|waiter| waiter.live.is_run());
+            taken.line = others;
+            for waiter in runs {
+                let _ = waiter.give.send(Ok(Served::Parked));
+            }
         }
         self.live.enter(Stage::Parked);
         resumed
@@ -440,6 +463,9 @@ impl Slot {
         let is_mine = taken.is_some_and(|taken| {
             let is_mine = taken.parked.take().is_some();
             if is_mine {
+                if taken.live.stop.is_cancelled() {
+                    live.stop.cancel();
+                }
                 taken.live = Arc::clone(live);
             }
             is_mine

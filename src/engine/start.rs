@@ -12,7 +12,7 @@ use super::{
     live::{Call, Lease, Live, Stage},
     parked::Notice,
     plan::Plan,
-    slots::{Claim, Slot, Ticket},
+    slots::{Claim, Served, Slot, Ticket},
     wishes,
 };
 use crate::{
@@ -172,15 +172,21 @@ impl Runtime {
             let seen = thread.as_ref().and_then(|thread| thread.prompts().nth(1));
             order.seen = seen.map(|id| id.as_str().into());
         }
-        let slot = tokio::select! {
+        let served = tokio::select! {
             biased;
-            slot = ticket.wait() => slot?,
+            served = ticket.wait() => served?,
             () = live.left() => {
                 live.enter(Stage::Over);
                 return Err(StartError::Stopped);
             }
         };
-        self.opened(order, slot, door).await
+        match served {
+            Served::Slot(slot) => self.opened(order, slot, door).await,
+            Served::Parked => {
+                live.enter(Stage::Over);
+                self.run(order).await
+            }
+        }
     }
 
     /// One more reader of a run that has not begun yet.

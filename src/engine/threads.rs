@@ -9,7 +9,7 @@ use super::{
     Busy, Reader, Runtime, StartError,
     live::{Live, Sight, Stage},
     opening::whole,
-    slots::Claim,
+    slots::{Claim, Served},
 };
 use crate::{
     deps::{AgentName, Principal},
@@ -166,7 +166,10 @@ impl Runtime {
         let live = Live::forgetting(self.log());
         let _slot = match self.0.slots.claim(key, &live, Busy::Replace)? {
             Claim::Mine(slot) => slot,
-            Claim::Waiting(ticket) => ticket.wait().await?,
+            Claim::Waiting(ticket) => match ticket.wait().await? {
+                Served::Slot(slot) => slot,
+                Served::Parked => return Err(StartError::Internal),
+            },
             Claim::Same(_) | Claim::Parked => return Err(StartError::Internal),
         };
         let (Some(thread), _) = self.0.store.look(key, None).await else {

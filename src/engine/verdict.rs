@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::answers::Said;
 use crate::{
-    deps::{Denial, Permission, PermissionRequest, Reply, ToolAnswer, Unanswered},
+    deps::{
+        Denial, Form, OptionKind, Permission, PermissionRequest, Reply, ToolAnswer, Unanswered,
+    },
     protocol::{Content, MessageBody},
 };
 
@@ -88,7 +90,7 @@ fn plain_yes(request: &PermissionRequest) -> Option<Arc<str>> {
     let mut allowing = request.options.iter().filter(|it| it.kind.allows());
     let plain = request.option(true)?;
     let is_only = allowing.next().is_some() && allowing.next().is_none();
-    (plain.kind == crate::deps::OptionKind::AllowOnce || is_only).then(|| Arc::clone(&plain.id))
+    (plain.kind == OptionKind::AllowOnce || is_only).then(|| Arc::clone(&plain.id))
 }
 
 fn vote(answer: &Value, request: &PermissionRequest) -> Vote {
@@ -102,6 +104,9 @@ fn vote(answer: &Value, request: &PermissionRequest) -> Vote {
 
 /// A text: JSON, an option's id, or words.
 fn words(text: &str, request: &PermissionRequest) -> Vote {
+    if request.options.iter().any(|option| *option.id == *text) {
+        return word(text, request);
+    }
     match serde_json::from_str(text) {
         Ok(answer @ (Value::Object(_) | Value::Bool(_))) => return vote(&answer, request),
         // A string within a string, as some clients send it, but no deeper.
@@ -131,6 +136,19 @@ fn object(answer: &Value, request: &PermissionRequest) -> Vote {
     let says = ["approved", "allow"].map(|name| answer.get(name));
     let says: Vec<_> = says.into_iter().flatten().collect();
     if says.iter().any(|value| **value != Value::Bool(true)) {
+        return Vote::No;
+    }
+    let takes_back = ["cancelled", "declined", "denied", "rejected"];
+    let takes_back = takes_back.into_iter().filter_map(|name| answer.get(name));
+    if takes_back
+        .into_iter()
+        .any(|value| *value != Value::Bool(false))
+    {
+        return Vote::No;
+    }
+    if let Some(outcome) = answer.get("outcome")
+        && outcome["outcome"] != "selected"
+    {
         return Vote::No;
     }
     let named = [
@@ -179,7 +197,7 @@ pub(super) fn result(said: &Said) -> ToolAnswer {
 }
 
 /// What the person has said to a question.
-pub(super) fn reply(said: &Said) -> Reply {
+pub(super) fn reply(said: &Said, form: &Form) -> Reply {
     let answer = match said {
         Said::Payload(Some(answer)) => answer.clone(),
         Said::Result(message) => match &message.body {
@@ -204,7 +222,9 @@ pub(super) fn reply(said: &Said) -> Reply {
         Value::String(text) => text.trim().is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => {
-            members.is_empty() || members.get("cancelled") == Some(&Value::Bool(true))
+            // A form may have a member of that name.
+            let is_form = matches!(form, Form::Fields(_));
+            members.is_empty() || (!is_form && members.get("cancelled") == Some(&Value::Bool(true)))
         }
         Value::Bool(_) | Value::Number(_) => false,
     };

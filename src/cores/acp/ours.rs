@@ -188,9 +188,9 @@ impl Ours {
         };
         match (self.tool_of(said), vendors::tool_name(said)) {
             (Some(_), _) => {}
-            // It names another one than it told of before.
-            (None, Some(_)) => return None,
-            (None, None) => drop(is_told()?),
+            // What was told of before may be asked about without a name, if nothing else is described by it.
+            (None, None) if is_plain(said) => drop(is_told()?),
+            (None, _) => return None,
         }
         let options = params["options"].as_array()?;
         let mut once = options.iter().filter(|option| {
@@ -230,9 +230,13 @@ impl Ours {
 
 /// A title that may be a name.
 fn title(said: &Value) -> Option<&str> {
+    said["title"].as_str().filter(|_| is_plain(said))
+}
+
+/// Whether nothing is said of it that a call of a server's tool cannot be.
+fn is_plain(said: &Value) -> bool {
     let kind = &said["kind"];
-    let is_plain = (kind.is_null() || kind == "other") && said["rawInput"]["command"].is_null();
-    said["title"].as_str().filter(|_| is_plain)
+    (kind.is_null() || kind == "other") && said["rawInput"]["command"].is_null()
 }
 
 /// The arguments that something said of a call shows.

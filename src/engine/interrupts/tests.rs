@@ -27,7 +27,9 @@ fn asked(prompts: &Prompts, call: Option<&str>, params: Value) -> Value {
         env: &Env::fixed(1_000),
     };
     let call = call.map(|call| ToolCallId::new(call).unwrap());
-    serde_json::to_value(asker.permission(&request(params), call)).unwrap()
+    let mut interrupt = asker.permission(&request(params), call);
+    asker.tell_expiry(&mut interrupt, Duration::from_secs(90));
+    serde_json::to_value(interrupt).unwrap()
 }
 
 #[test]
@@ -58,7 +60,6 @@ fn the_reason_and_the_expiry_follow_the_policy() {
     let prompts = Prompts {
         tell_expiry: true,
         reason: Reason::ToolCall,
-        timeout: Duration::from_secs(90),
         ..Prompts::default()
     };
     let shown = asked(&prompts, Some("c"), json!({}));

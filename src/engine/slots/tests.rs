@@ -9,6 +9,14 @@ use crate::{
     protocol::ThreadId,
 };
 
+/// Waits for a thread that is not parked.
+async fn served(ticket: Ticket) -> Result<Slot, StartError> {
+    ticket.wait().await.map(|served| match served {
+        Served::Slot(slot) => slot,
+        Served::Parked => panic!("it is parked"),
+    })
+}
+
 fn key(thread: &str) -> Key {
     Key {
         principal: "local".into(),
@@ -86,10 +94,10 @@ async fn those_who_wait_get_the_thread_in_their_order_and_nobody_steps_in_betwee
     drop(first);
     let step_in = claim(&slots, "t", &live("r6"), Busy::Reject);
     assert_eq!(step_in.unwrap_err(), StartError::Busy);
-    let second = second.wait().await.unwrap();
+    let second = served(second).await.unwrap();
     assert_eq!(second.live().run.as_str(), "r2");
     drop(second);
-    let fourth = fourth.wait().await.unwrap();
+    let fourth = served(fourth).await.unwrap();
     assert_eq!(fourth.live().run.as_str(), "r4");
     drop(fourth);
     assert!(slots.live(&key("t")).is_none() && slots.all().is_empty());
@@ -104,7 +112,7 @@ async fn a_slot_that_nobody_takes_any_more_goes_to_the_next() {
     drop(first);
     // It was given, but not taken.
     drop(second);
-    assert_eq!(third.wait().await.unwrap().live().run.as_str(), "r3");
+    assert_eq!(served(third).await.unwrap().live().run.as_str(), "r3");
 }
 
 #[tokio::test]
@@ -114,9 +122,9 @@ async fn a_run_that_replaces_stops_the_live_one_and_those_that_wait() {
     let second = waiting(claim(&slots, "t", &live("r2"), Busy::Queue));
     let third = waiting(claim(&slots, "t", &live("r3"), Busy::Replace));
     assert!(first.live().stop.is_cancelled());
-    assert_eq!(second.wait().await.unwrap_err(), StartError::Stopped);
+    assert_eq!(served(second).await.unwrap_err(), StartError::Stopped);
     drop(first);
-    assert_eq!(third.wait().await.unwrap().live().run.as_str(), "r3");
+    assert_eq!(served(third).await.unwrap().live().run.as_str(), "r3");
 }
 
 #[tokio::test]
@@ -128,9 +136,9 @@ async fn what_is_to_be_forgotten_keeps_its_place_in_the_line() {
     let again = waiting(claim(&slots, "t", &Live::forgetting(log()), Busy::Replace));
     let second = waiting(claim(&slots, "t", &live("r2"), Busy::Replace));
     drop(first);
-    drop(forgetting.wait().await.unwrap());
-    drop(again.wait().await.unwrap());
-    assert_eq!(second.wait().await.unwrap().live().run.as_str(), "r2");
+    drop(served(forgetting).await.unwrap());
+    drop(served(again).await.unwrap());
+    assert_eq!(served(second).await.unwrap().live().run.as_str(), "r2");
 }
 
 #[tokio::test]
@@ -141,7 +149,7 @@ async fn report_r54_a_run_waits_for_one_that_is_being_stopped_whatever_the_polic
     assert!(Arc::ptr_eq(&stopped, first.live()));
     let second = waiting(claim(&slots, "t", &live("r2"), Busy::Reject));
     drop(first);
-    mine(second.wait().await.map(Claim::Mine));
+    mine(served(second).await.map(Claim::Mine));
 }
 
 #[tokio::test]
@@ -153,10 +161,10 @@ async fn a_stop_may_mean_one_run_only() {
     let only = |run| slots.stop(&key("t"), Some(&RunId::new(run).unwrap()));
     assert!(only("r9").is_none() && !first.live().stop.is_cancelled());
     assert_eq!(only("r2").unwrap().run.as_str(), "r2");
-    assert_eq!(second.wait().await.unwrap_err(), StartError::Stopped);
+    assert_eq!(served(second).await.unwrap_err(), StartError::Stopped);
     assert!(!first.live().stop.is_cancelled());
     drop(first);
-    assert_eq!(third.wait().await.unwrap().live().run.as_str(), "r3");
+    assert_eq!(served(third).await.unwrap().live().run.as_str(), "r3");
     assert!(slots.stop(&key("t"), None).is_none());
 }
 
@@ -166,7 +174,7 @@ async fn nothing_starts_while_draining_and_nobody_waits() {
     let slot = mine(claim(&slots, "t", &live("r1"), Busy::Queue));
     let second = waiting(claim(&slots, "t", &live("r2"), Busy::Queue));
     slots.drain();
-    assert_eq!(second.wait().await.unwrap_err(), StartError::Draining);
+    assert_eq!(served(second).await.unwrap_err(), StartError::Draining);
     for thread in ["t", "other"] {
         let refused = claim(&slots, thread, &live("r3"), Busy::Queue);
         assert_eq!(refused.unwrap_err(), StartError::Draining);

@@ -13,7 +13,7 @@ use super::{
     timers::{Silence, first_cause},
 };
 use crate::{
-    deps::{StopReason, TurnError},
+    deps::{StopReason, TurnError, Unanswered},
     engine::{
         ending::{Cause, CoreEnd},
         live::Call,
@@ -91,8 +91,9 @@ impl Shell {
                 Happened::Cause(cause) => {
                     live.stops();
                     stop.cancel();
-                    // Whoever asked is told that the turn is being stopped.
-                    drop(self.ongoing.gate.take_all());
+                    for open in self.ongoing.gate.take_all() {
+                        self.settle(open, Err(Unanswered::Stopped));
+                    }
                     let grace = self.ongoing.policy.stop_grace;
                     stopping = Some((cause, Box::pin(sleep(grace))));
                 }

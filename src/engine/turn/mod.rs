@@ -7,6 +7,7 @@
 //! asked in the same run once the turn is over, as a turn of its own.
 
 mod follow;
+mod held;
 mod park;
 mod shell;
 mod timers;

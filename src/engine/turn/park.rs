@@ -6,16 +6,17 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::info;
 
-use super::{shell::Shell, wake::Parked};
+use super::{held::Held, shell::Shell, wake::Parked};
 use crate::{
     deps::Ask,
     engine::{
-        asked::{Asked, Prompt},
+        asked::{Asked, Prompt, Shape},
         ending::Ending,
         gate::{Open, Refused},
         interrupts::{self, Asker},
+        writer::Writer,
     },
-    protocol::Tool,
+    protocol::{Tool, ToolCallId},
 };
 
 /// How clients are asked.
@@ -48,11 +49,7 @@ impl Shell {
         let mut prompts = Vec::new();
         for open in open {
             let means = means(open);
-            let call = match &open.ask {
-                Ask::Tool(call, _) => Some(&call.call),
-                Ask::Permission(request, _) => request.call.as_ref(),
-                Ask::Question(question, _) => question.call.as_ref(),
-            };
+            let call = open.ask.call();
             let is_there = call.is_some_and(|call| translator.is_waiting(call));
             let id = call.and_then(|call| translator.id(call));
             let prompt = match (&means, &open.ask) {
@@ -84,6 +81,12 @@ impl Shell {
             };
             open.id = Some(Arc::clone(&prompt.id));
             prompts.push(prompt);
+        }
+        let patience = ongoing.gate.patience(&ongoing.policy);
+        for prompt in &mut prompts {
+            if let Shape::Interrupt(interrupt) = &mut prompt.shape {
+                asker.tell_expiry(interrupt, patience);
+            }
         }
         (!prompts.is_empty()).then(|| Asked {
             run: ongoing.slot.live().run.clone(),
@@ -122,14 +125,11 @@ impl Shell {
             .put(&key, live.run.clone(), Arc::clone(&live.log));
         ongoing.draft.is_saved();
         ongoing.allowance.pause();
-        let policy = &ongoing.policy;
-        let is_page =
-            |prompt: &Prompt| matches!(prompt.shape, crate::engine::asked::Shape::Call(_));
-        let time = if asked.prompts.iter().any(is_page) {
-            policy.client_tool_timeout.min(policy.prompts.timeout)
-        } else {
-            policy.prompts.timeout
-        };
+        let patience = ongoing.gate.patience(&ongoing.policy);
+        if live.is_ending() {
+            // Its reader has gone, or somebody has stopped it, while that was written.
+            live.stop.cancel();
+        }
         let asked = Arc::new(asked);
         let resumed = ongoing.slot.park(Arc::clone(&asked));
         let carried = writer.park(ending);
@@ -140,8 +140,8 @@ impl Shell {
             asked,
             live,
             resumed,
-            until: Instant::now() + time,
-            held: Vec::new(),
+            until: Instant::now() + patience,
+            held: Held::default(),
         }
     }
 
@@ -158,12 +158,7 @@ impl Shell {
 
 impl Open {
     /// Calls the page's own prompt.
-    fn call_page(
-        &mut self,
-        name: &str,
-        arguments: &str,
-        writer: &mut crate::engine::writer::Writer,
-    ) -> crate::protocol::ToolCallId {
+    fn call_page(&mut self, name: &str, arguments: &str, writer: &mut Writer) -> ToolCallId {
         let mut open = writer.open_call(name);
         writer.arguments(&mut open, arguments);
         let closed = writer.close_call(open);

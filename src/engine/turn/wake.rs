@@ -13,7 +13,8 @@ use tokio::{
 use tracing::{Span, field::display, info, warn};
 
 use super::{
-    Core,
+    Core, Returned,
+    held::Held,
     shell::{Ongoing, Shell, callable},
 };
 use crate::{
@@ -28,14 +29,11 @@ use crate::{
         live::{Call, Live, Stage},
         parked::Resumed,
         verdict,
-        writer::{Carried, Writer},
+        writer::{Carried, ClosedCall, Writer},
     },
     protocol::{Content, RunAgentInput, RunId},
     store::Begin,
 };
-
-/// How much a core may say while it is parked before it has to wait.
-const HELD: usize = 4096;
 
 /// A turn that is parked.
 pub(super) struct Parked {
@@ -46,7 +44,7 @@ pub(super) struct Parked {
     pub(super) live: Arc<Live>,
     pub(super) resumed: oneshot::Receiver<Resumed>,
     pub(super) until: Instant,
-    pub(super) held: Vec<Signal>,
+    pub(super) held: Held,
 }
 
 /// What a turn comes to while it is parked, if no client goes on with it.
@@ -62,7 +60,20 @@ enum Why {
     Resumed(Box<Resumed>),
     /// Nobody has answered in time.
     Late,
+    /// Nobody waits for an answer any more.
+    Withdrawn,
     Over(Over),
+}
+
+/// What a wait ended with.
+enum Happened {
+    Cause(Cause),
+    /// `None`: nobody can answer any more.
+    Resumed(Option<Box<Resumed>>),
+    Late,
+    Signal(Signal),
+    End(Returned),
+    Withdrawn,
 }
 
 /// A turn that is about to go on.
@@ -75,27 +86,39 @@ impl Parked {
     /// Waits for answers, or for what makes them needless.
     pub(super) async fn wait(mut self, mut core: Core<'_>) -> Woken {
         let inner = Arc::clone(&self.ongoing.runtime.0);
-        let why = loop {
-            let has_room = self.held.len() < HELD;
-            tokio::select! {
+        loop {
+            let Ongoing { gate, inbox, .. } = &mut self.ongoing;
+            let happened = tokio::select! {
                 biased;
-                () = inner.abort.cancelled() => break Why::Over(Over::Cause(Cause::Shutdown)),
-                () = inner.shutdown.cancelled() => break Why::Over(Over::Cause(Cause::Shutdown)),
-                () = self.live.stop.cancelled() => break Why::Over(Over::Cause(Cause::Asked)),
-                resumed = &mut self.resumed => break match resumed {
-                    Ok(resumed) => Why::Resumed(Box::new(resumed)),
-                    // The daemon takes no answers any more.
-                    Err(_) => Why::Over(Over::Cause(Cause::Shutdown)),
-                },
-                () = sleep_until(self.until) => break Why::Late,
-                Some(signal) = self.ongoing.inbox.recv(), if has_room => self.held.push(signal),
-                end = core.as_mut() => {
-                    let end = end.map_or(CoreEnd::Panicked, CoreEnd::Returned);
-                    break Why::Over(Over::Core(end));
+                () = inner.abort.cancelled() => Happened::Cause(Cause::Shutdown),
+                () = inner.shutdown.cancelled() => Happened::Cause(Cause::Shutdown),
+                () = self.live.stop.cancelled() => Happened::Cause(Cause::Asked),
+                resumed = &mut self.resumed => Happened::Resumed(resumed.ok().map(Box::new)),
+                () = sleep_until(self.until) => Happened::Late,
+                Some(signal) = inbox.recv() => Happened::Signal(signal),
+                end = core.as_mut() => Happened::End(end),
+                () = gate.withdrawn() => Happened::Withdrawn,
+            };
+            let why = match happened {
+                Happened::Signal(signal) => {
+                    self.held.push(signal);
+                    continue;
                 }
-            }
-        };
-        Woken { parked: self, why }
+                Happened::Resumed(Some(resumed)) => Why::Resumed(resumed),
+                Happened::Resumed(None) => Why::Over(Over::Cause(Cause::Shutdown)),
+                Happened::Cause(cause) => Why::Over(Over::Cause(cause)),
+                Happened::Late => Why::Late,
+                Happened::Withdrawn => Why::Withdrawn,
+                Happened::End(end) => {
+                    while let Ok(signal) = self.ongoing.inbox.try_recv() {
+                        self.held.push(signal);
+                    }
+                    let end = end.map_or(CoreEnd::Panicked, CoreEnd::Returned);
+                    Why::Over(Over::Core(end))
+                }
+            };
+            return Woken { parked: self, why };
+        }
     }
 }
 
@@ -103,23 +126,23 @@ impl Woken {
     /// Goes on in the run that comes. Says whether that is only to end.
     pub(super) async fn into_shell(self) -> (Shell, Option<Over>) {
         let Self { mut parked, why } = self;
-        let (resumed, over) = match why {
-            Why::Resumed(resumed) => return (parked.answered(*resumed).await, None),
-            Why::Late => (parked.seize().await, None),
-            Why::Over(over) => (parked.seize().await, Some(over)),
+        let (unanswered, over) = match why {
+            Why::Resumed(resumed) => return (parked.answered(*resumed, true).await, None),
+            Why::Late => (Unanswered::TimedOut, None),
+            Why::Withdrawn => (Unanswered::Withdrawn, None),
+            Why::Over(Over::Core(end)) => (Unanswered::Withdrawn, Some(Over::Core(end))),
+            Why::Over(Over::Cause(cause)) => (Unanswered::Stopped, Some(Over::Cause(cause))),
         };
-        match resumed {
-            Ok(resumed) => (parked.answered(*resumed).await, over),
+        let may_ask = over.is_none();
+        let shell = match parked.seize().await {
+            Ok(resumed) => parked.answered(*resumed, may_ask).await,
             Err(own) => {
-                let why = match &over {
-                    None => Unanswered::TimedOut,
-                    Some(_) => Unanswered::Stopped,
-                };
                 // What was lost with the daemon stays open, and whoever answers it later is told so.
                 let is_lost = matches!(over, Some(Over::Cause(Cause::Shutdown)));
-                (parked.alone(own, why, is_lost).await, over)
+                parked.alone(own, unanswered, is_lost, may_ask).await
             }
-        }
+        };
+        (shell, over)
     }
 }
 
@@ -137,7 +160,12 @@ impl Parked {
     async fn seize(&mut self) -> Result<Box<Resumed>, Own> {
         let runtime = &self.ongoing.runtime;
         let run = RunId::new(runtime.0.env.id("run")).expect("our own ids are legal");
-        let (live, door) = Live::new(run, runtime.log(), Linger::Forever);
+        let closed = self
+            .asked
+            .prompts
+            .iter()
+            .map(|it| (Arc::clone(&it.id), None));
+        let (live, door) = Live::answering(run, runtime.log(), Linger::Forever, closed.collect());
         if !self.ongoing.slot.unpark(&live) {
             // Whoever goes on with it says so at once, or never; that it is never may be known already.
             if !self.resumed.is_terminated()
@@ -151,7 +179,7 @@ impl Parked {
     }
 
     /// Goes on in the run of a client.
-    async fn answered(mut self, resumed: Resumed) -> Shell {
+    async fn answered(mut self, resumed: Resumed, may_ask: bool) -> Shell {
         let Resumed {
             live,
             door,
@@ -196,20 +224,17 @@ impl Parked {
         let mut said: HashMap<_, _> = asked.prompts.iter().map(|it| &it.id).zip(said).collect();
         for open in shown {
             let said = open.id.as_ref().and_then(|id| said.remove(id)).flatten();
-            shell.hand_over(open, said.as_ref());
+            shell.settle(open, said.as_ref().ok_or(Unanswered::PassedOver));
         }
-        shell.go_on(held).await
+        shell.go_on(held, may_ask).await
     }
 
     /// Goes on in a run of its own, without answers. What was lost with the daemon stays open in the store, so
     /// that whoever answers it later is told.
-    async fn alone(mut self, own: Own, why: Unanswered, is_lost: bool) -> Shell {
+    async fn alone(mut self, own: Own, why: Unanswered, is_lost: bool, may_ask: bool) -> Shell {
         let Own { live, door } = own;
         self.ongoing.is_attended = false;
-        let shown = match why {
-            Unanswered::TimedOut => self.ongoing.gate.take_shown(Instant::now()),
-            _ => self.ongoing.gate.take_all(),
-        };
+        let open = self.ongoing.gate.take_all();
         let mut input = RunAgentInput::clone(&self.ongoing.input);
         input.run_id = live.run.clone();
         input.parent_run_id = None;
@@ -224,14 +249,15 @@ impl Parked {
             let value = json!({"interruptIds": ids});
             shell.writer.notice("interrupt_expired", value);
         }
-        for open in shown {
-            shell.give_up(open, why);
+        for open in open {
+            let why = open.id.as_ref().map_or(Unanswered::Nobody, |_| why);
+            shell.settle(open, Err(why));
         }
-        shell.go_on(held).await
+        shell.go_on(held, may_ask).await
     }
 
     /// Begins the run. It is in the log before anything is waited for, so that a run whose task breaks is ended.
-    fn begin(self, live: &Live, door: Door, input: RunAgentInput) -> (Shell, Vec<Signal>) {
+    fn begin(self, live: &Live, door: Door, input: RunAgentInput) -> (Shell, Held) {
         let Self {
             mut ongoing,
             carried,
@@ -278,57 +304,39 @@ impl Shell {
         live.enter(Stage::Open);
     }
 
-    /// Goes on with what the core has said meanwhile.
-    async fn go_on(mut self, mut held: Vec<Signal>) -> Self {
-        self.take(&mut held, true).await;
+    /// Goes on with what the core has said meanwhile. `may_ask`: whether the turn goes on, too.
+    async fn go_on(mut self, held: Held, may_ask: bool) -> Self {
+        let (mut held, lost) = held.take();
+        self.take(&mut held, may_ask).await;
+        if lost > 0 {
+            self.writer.notice("output_lost", json!({"updates": lost}));
+        }
         self
     }
 
-    /// Hands what a client says to whoever waits for it; `None`: the person went on without saying anything.
-    fn hand_over(&mut self, open: Open, said: Option<&Said>) {
-        let is_call = |call: &Arc<str>| {
-            let id = self.ongoing.translator.id(call);
-            id.is_some_and(|id| open.id.as_deref() == Some(id.as_str()))
-        };
-        let own = match &open.ask {
-            Ask::Tool(tool, _) => Some(&tool.call),
-            Ask::Question(question, _) => question.call.as_ref(),
-            Ask::Permission(..) => None,
-        };
-        let own = own.filter(|call| is_call(call)).cloned();
+    /// Hands an answer, or that there is none, to whoever waits for it.
+    pub(super) fn settle(&mut self, open: Open, said: Result<&Said, Unanswered>) {
+        self.settle_call(&open, said);
         let Open { ask, call, .. } = open;
-        let closed = match own {
-            Some(own) => self.ongoing.translator.settle(&own, &mut self.writer),
-            None => call,
-        };
-        if let Some(closed) = closed {
-            match said {
-                Some(Said::Result(message)) => self.writer.adopt(&closed, message.clone()),
-                // The page has no message of it.
-                Some(other) => {
-                    let text = other.text();
-                    self.writer.result(closed, Content::Text(text), false);
-                }
-                None => self.writer.leave(&closed),
-            }
+        if let Some(closed) = call {
+            self.close_prompt(&ask, closed, said);
         }
         match ask {
             Ask::Tool(_, answer) => {
-                let passed_over = ToolAnswer::Unanswered(Unanswered::PassedOver);
-                let _ = answer.send(said.map_or(passed_over, verdict::result));
+                let said = said.map_or_else(ToolAnswer::Unanswered, verdict::result);
+                let _ = answer.send(said);
             }
-            Ask::Question(_, answer) => {
-                let passed_over = Reply::Unanswered(Unanswered::PassedOver);
-                let _ = answer.send(said.map_or(passed_over, verdict::reply));
+            Ask::Question(question, answer) => {
+                let reply = |said| verdict::reply(said, &question.form);
+                let _ = answer.send(said.map_or_else(Reply::Unanswered, reply));
             }
             Ask::Permission(request, answer) => {
-                let passed_over = || {
-                    let why = Denial::Unanswered(Unanswered::PassedOver);
-                    verdict::denied(&request, why)
+                let permission = match said {
+                    Ok(said) => verdict::permission(said, &request),
+                    Err(why) => verdict::denied(&request, Denial::Unanswered(why)),
                 };
-                let said = said.map(|said| verdict::permission(said, &request));
-                let permission = said.unwrap_or_else(passed_over);
-                gate::note(&request, &permission, "client");
+                let by = if said.is_ok() { "client" } else { "nobody" };
+                gate::note(&request, &permission, by);
                 if let Permission::Denied(_, why @ Denial::Unanswered(_)) = &permission {
                     self.tell_refused(Refused::new(&request, *why));
                 }
@@ -337,34 +345,38 @@ impl Shell {
         }
     }
 
-    /// Tells whoever waits that no answer comes.
-    fn give_up(&mut self, open: Open, why: Unanswered) {
-        let Open { ask, call, .. } = open;
-        let closed = match &ask {
-            Ask::Tool(tool, _) => self.ongoing.translator.settle(&tool.call, &mut self.writer),
-            Ask::Permission(..) | Ask::Question(..) => call,
+    /// Settles the core's own call, where clients were asked by that. Of a question that nobody answers the core
+    /// tells the result itself.
+    fn settle_call(&mut self, open: &Open, said: Result<&Said, Unanswered>) {
+        let call = match &open.ask {
+            Ask::Permission(..) => None,
+            Ask::Question(..) if said.is_err_and(|why| why != Unanswered::PassedOver) => None,
+            ask => ask.call(),
         };
-        if let Some(closed) = closed {
-            let text = match &ask {
-                Ask::Tool(..) => why.of_tool(),
-                Ask::Permission(..) => "denied: nobody answered",
-                Ask::Question(..) => "nobody answered",
-            };
-            self.writer.result(closed, Content::Text(text.into()), true);
+        let translator = &mut self.ongoing.translator;
+        let id = call.and_then(|call| translator.id(call));
+        let is_asked = id.is_some_and(|id| open.id.as_deref() == Some(id.as_str()));
+        if let Some(call) = call.filter(|_| is_asked)
+            && let Some(closed) = translator.settle(call, &mut self.writer)
+        {
+            self.close_prompt(&open.ask, closed, said);
         }
-        match ask {
-            Ask::Tool(_, answer) => {
-                let _ = answer.send(ToolAnswer::Unanswered(why));
+    }
+
+    /// Gives the call by which clients were asked its result, as far as it has one and the page does not have it.
+    fn close_prompt(&mut self, ask: &Ask, closed: ClosedCall, said: Result<&Said, Unanswered>) {
+        let nothing = match (ask, said) {
+            (_, Ok(Said::Result(message))) => return self.writer.adopt(&closed, message.clone()),
+            (_, Err(Unanswered::PassedOver)) => return self.writer.leave(&closed),
+            (_, Ok(said)) => {
+                let text = Content::Text(said.text());
+                return self.writer.result(closed, text, false);
             }
-            Ask::Question(_, answer) => {
-                let _ = answer.send(Reply::Unanswered(why));
-            }
-            Ask::Permission(request, answer) => {
-                let permission = verdict::denied(&request, Denial::Unanswered(why));
-                gate::note(&request, &permission, "nobody");
-                self.tell_refused(Refused::new(&request, Denial::Unanswered(why)));
-                let _ = answer.send(permission);
-            }
-        }
+            (Ask::Tool(..), Err(why)) => why.of_tool(),
+            (Ask::Permission(..), Err(_)) => "denied: nobody answered",
+            (Ask::Question(..), Err(_)) => "nobody answered",
+        };
+        self.writer
+            .result(closed, Content::Text(nothing.into()), true);
     }
 }

@@ -78,6 +78,14 @@ fn r99_only_what_says_yes_in_so_many_words_is_one() {
         (json!({"approved": true, "allow": false}), None),
         (json!({"approved": true, "optionId": "r-once"}), None),
         (json!({"approved": true, "optionId": 1}), None),
+        (json!({"approved": true, "cancelled": true}), None),
+        (json!({"optionId": "p-once", "denied": true}), None),
+        (
+            json!({"outcome": {"outcome": "cancelled", "optionId": "p-once"}}),
+            None,
+        ),
+        (json!({"outcome": {"optionId": "p-once"}}), None),
+        (json!({"outcome": "selected", "optionId": "p-once"}), None),
         (
             json!({"optionId": "p-once", "outcome": {"optionId": "r-once"}}),
             None,
@@ -149,6 +157,12 @@ fn an_agent_cannot_make_a_no_a_yes_by_the_names_of_its_options() {
     ]);
     assert_eq!(allowed(&says(json!("no")), &request), None);
     assert_eq!(allowed(&says(json!("NO")), &request), None);
+    let named = self::request(&[
+        ("true", OptionKind::RejectOnce),
+        ("x", OptionKind::AllowOnce),
+    ]);
+    assert_eq!(allowed(&says(json!("true")), &named), None);
+    assert_eq!(allowed(&says(json!(true)), &named).as_deref(), Some("x"));
     assert_eq!(
         allowed(&says(json!("yes")), &request),
         None,
@@ -252,7 +266,7 @@ fn r100_a_reply_that_says_nothing_is_none() {
     ] {
         let unanswered = Reply::Unanswered(Unanswered::GivenUp);
         assert_eq!(
-            reply(&said),
+            reply(&said, &Form::Choices(JsonObject::new())),
             wanted.map_or(unanswered, Reply::Answered),
             "{said:?}"
         );

@@ -1,5 +1,7 @@
 //! Reads `RunAgentInput` itself: ids, version, tools, context, answers.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{
@@ -81,13 +83,14 @@ fn context(value: Value, reader: &mut Reader) -> Read<Option<ContextEntry>> {
 /// The answers, each interrupt's once.
 fn resume(value: Value, reader: &mut Reader) -> Read<Vec<ResumeEntry>> {
     let mut answers: Vec<ResumeEntry> = Vec::new();
+    let mut places: HashMap<InterruptId, usize> = HashMap::new();
     for answer in list(answer)(value, reader)? {
-        match answers
-            .iter()
-            .find(|known| known.interrupt_id == answer.interrupt_id)
-        {
-            None => answers.push(answer),
-            Some(known) if *known == answer => reader.warn("the same answer is given twice"),
+        match places.get(&answer.interrupt_id) {
+            None => {
+                places.insert(answer.interrupt_id.clone(), answers.len());
+                answers.push(answer);
+            }
+            Some(at) if answers[*at] == answer => reader.warn("the same answer is given twice"),
             Some(_) => return Err(reader.invalid("answers one interrupt in two ways")),
         }
     }

@@ -8,7 +8,7 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use tokio::sync::oneshot;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::{
     super::{
@@ -169,7 +169,7 @@ impl Permit {
         let of = |answer| Decision::of(&self.options, answer);
         let decision = answer.map_or(Decision::Cancelled, of);
         let (agent, decided) = (&self.agent, decision.as_str());
-        info!(agent, decided, "the agent asked for permission");
+        debug!(agent, decided, "a request for permission was answered");
         self.request.answer(decision.result());
         match decision {
             Decision::Allowed(_) => Settled::Allowed(self.call),

@@ -195,3 +195,58 @@ async fn two_clients_that_answer_at_once_are_one_answer() {
     assert!(matches!(other, Err(StartError::Answered(_))));
     assert_eq!(prompts.lock().unwrap().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_says_that_gives_up_waiting_is_kept_and_its_call_is_closed() {
+    let (runtime, _) = asking(Policy::default());
+    let first = ask(&runtime, "give up").await;
+    let calls = pending(&first);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let shown = hydrated(&runtime).await;
+    assert_eq!(last(&shown)["outcome"], json!({"type": "success"}));
+    let messages = messages(&shown);
+    let [.., result, text] = &messages[..] else {
+        panic!("{messages:?}")
+    };
+    assert_eq!(text["content"], "true;");
+    assert_eq!(result["toolCallId"], calls[0]);
+    assert_eq!(result["metadata"]["pando.isError"], true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_in_the_line_of_a_thread_is_told_what_the_thread_waits_for() {
+    let (runtime, _) = asking(Policy {
+        busy: Busy::Queue,
+        ..Policy::default()
+    });
+    let body = posts("r1", json!([user("u1", "write")]), &json!({}));
+    let first = start(&runtime, &body).await.unwrap();
+    let body = posts("r2", json!([user("u2", "hello")]), &json!({}));
+    let second = start(&runtime, &body).await.unwrap();
+    let ids = interrupts(&collect(first).await);
+    let second = collect(second).await;
+    assert_eq!(last(&second)["code"], "not_started");
+    let told = last(&second)["message"].as_str().unwrap();
+    assert!(told.contains(ids[0].as_str().unwrap()), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_prompt_has_its_own_time() {
+    for (prompt, minutes) in [("page", 60), ("write", 20), ("write and page", 20)] {
+        let mut policy = Policy {
+            client_tool_timeout: Duration::from_hours(1),
+            ..Policy::default()
+        };
+        policy.prompts.timeout = Duration::from_mins(20);
+        let (runtime, _) = asking(policy);
+        ask(&runtime, prompt).await;
+        let is_open = async || {
+            let view = runtime.thread(&key("t")).await.unwrap();
+            view.interrupts.len() + view.pending.len() == 1
+        };
+        tokio::time::sleep(Duration::from_mins(minutes - 1)).await;
+        assert!(is_open().await, "{prompt}");
+        tokio::time::sleep(Duration::from_mins(2)).await;
+        assert!(!is_open().await, "{prompt}");
+    }
+}

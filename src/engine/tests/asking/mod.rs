@@ -100,6 +100,12 @@ fn asking(policy: Policy) -> (Runtime, Arc<Mutex<Vec<String>>>) {
                     let both = tokio::join!(writes(&io, "w"), io.call_frontend_tool(call("chart")));
                     say(&io, both).await;
                 }
+                "give up" => {
+                    let patience = Duration::from_secs(30);
+                    let asked = io.call_frontend_tool(call("chart"));
+                    let answer = tokio::time::timeout(patience, asked).await;
+                    say(&io, answer.is_err()).await;
+                }
                 "ask" => {
                     let question = Question {
                         call: None,
