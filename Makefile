@@ -36,7 +36,7 @@ test-clients:
 	./tests/clients/setup.sh
 	./tests/clients/python/setup.sh
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
-	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/agents/run.mjs copilot
+	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) AGUI_PAGE_SECONDS=5 node tests/agents/run.mjs copilot
 
 # What takes long: 200 threads with restless clients for a minute, and a run of a minute that is left and come back to.
 soak:

@@ -40,7 +40,7 @@ export async function startModelServer(port = 0) {
 
     const body = parse(await readAll(request));
     const wire = WIRES.find((candidate) => candidate.matches(pathname));
-    const asked = wire?.read(body) ?? { script: "", results: 0, tools: [] };
+    const asked = wire?.read(body) ?? { script: "", results: [], tools: [] };
     const record = {
       id: ++count, path: pathname, wire: wire?.name ?? null, ...asked, body,
       startedAt: Date.now(), finishedAt: null, closedAt: null, closedEarly: false, chunks: 0,
@@ -55,7 +55,7 @@ export async function startModelServer(port = 0) {
     events.emit("change", record);
 
     if (wire === undefined) return sendJson(response, ...otherAnswer(pathname));
-    const steps = asked.script === "" ? [] : responseSteps(asked.script, asked.results, asked.tools);
+    const steps = asked.script === "" ? [] : responseSteps(asked.script, asked.results.length, asked.tools);
     if (wire.streams(pathname, body)) {
       await stream(response, wire, steps, record, events);
     } else {

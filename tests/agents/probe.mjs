@@ -37,7 +37,7 @@ writeFileSync(join(cwd, "note.txt"), "the note says hello\n");
 const model = await startModelServer();
 model.events.on("change", (record) => {
   const { id, path, results, chunks, closedAt, closedEarly } = record;
-  log("model", { id, path, tools: record.tools.join(" "), results, chunks, ended: closedAt !== null, closedEarly });
+  log("model", { id, path, tools: record.tools.join(" "), results: results.length, chunks, ended: closedAt !== null, closedEarly });
 });
 log("note", { directories: { home, cwd } });
 

@@ -12,6 +12,7 @@ import { check, finish, say } from "../clients/report.mjs";
 import { createRunner } from "../clients/runner.mjs";
 import * as client from "../clients/v1.0.0/client.mjs";
 import { setUp } from "./bench.mjs";
+import * as asking from "./asking.mjs";
 import * as ending from "./ending.mjs";
 import * as lasting from "./lasting.mjs";
 import * as speaking from "./speaking.mjs";
@@ -25,7 +26,7 @@ const all = readdirSync(here).filter((name) => existsSync(`${here}${name}/recipe
 const runner = createRunner(client);
 for (const name of process.argv.length > 2 ? process.argv.slice(2) : all) {
   const bench = await setUp(name, process.env.AGUI_SERVE, runner);
-  for (const { settings, checks } of [speaking, lasting, ending]) {
+  for (const { settings, checks } of [speaking, asking, lasting, ending]) {
     await bench.startDaemon(settings);
     for (const [what, run] of Object.entries(checks)) {
       runner.forgive();

@@ -12,6 +12,9 @@ export const askingMode = "default";
 /** Which of its processes does the work, by age: there is a younger one that waits for work. */
 export const worker = 1;
 
+/** It goes on to offer the model a tool that it has called before and that is gone, and does not call it. */
+export const keepsTools = true;
+
 /** The tools that the tests call, in this agent's words. */
 export const tools = {
   /** Reads a file without asking anybody. */

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 const SETTINGS = {
   // A model by name: the default asks a second model first which one to use.
   model: { name: "gemini-3.8-flash" },
-  security: { auth: { selectedType: "gemini-api-key" } },
+  // In a folder that it does not trust it takes no tools of others.
+  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },

@@ -10,7 +10,7 @@ export const chat = {
     const turns = (body.messages ?? []).map((message) => ({
       user: message.role === "user",
       text: plainText(message.content),
-      results: message.role === "tool" ? 1 : 0,
+      results: message.role === "tool" ? [plainText(message.content)] : [],
     }));
     return { ...position(turns), tools: (body.tools ?? []).map((tool) => tool.function?.name ?? "") };
   },

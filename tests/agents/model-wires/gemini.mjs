@@ -10,7 +10,7 @@ export const gemini = {
     const turns = (body.contents ?? []).map((content) => ({
       user: content.role !== "model",
       text: (content.parts ?? []).map((part) => part.text ?? "").join(""),
-      results: (content.parts ?? []).filter((part) => part.functionResponse).length,
+      results: (content.parts ?? []).flatMap(({ functionResponse: it }) => (it ? [JSON.stringify(it.response)] : [])),
     }));
     const tools = (body.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? []);
     return { ...position(turns), tools: tools.map((tool) => tool.name) };

@@ -10,7 +10,7 @@ export const messages = {
     const turns = (body.messages ?? []).map(({ role, content }) => ({
       user: role === "user",
       text: plainText(content),
-      results: Array.isArray(content) ? content.filter((part) => part.type === "tool_result").length : 0,
+      results: resultsIn(content).map((part) => plainText(part.content)),
     }));
     return { ...position(turns), tools: (body.tools ?? []).map((tool) => tool.name) };
   },
@@ -45,6 +45,10 @@ export const messages = {
   },
   done: "",
 };
+
+function resultsIn(content) {
+  return Array.isArray(content) ? content.filter((part) => part.type === "tool_result") : [];
+}
 
 function block(step, id) {
   return {

@@ -3,12 +3,12 @@
 import { hasScript } from "../model-script.mjs";
 
 /**
- * The newest prompt with a script, and how many tool results came after it. `turns` are the messages of a
- * request in order, as `{user, text, results}`.
+ * The newest prompt with a script, and the tool results that came after it. `turns` are the messages of a request in
+ * order, as `{user, text, results}`, where results are texts.
  */
 export function position(turns) {
   const at = turns.findLastIndex((turn) => turn.user && hasScript(turn.text));
-  const results = turns.slice(at + 1).reduce((sum, turn) => sum + turn.results, 0);
+  const results = turns.slice(at + 1).flatMap((turn) => turn.results);
   return { script: at < 0 ? "" : turns[at].text, results };
 }
 

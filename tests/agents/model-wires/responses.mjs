@@ -11,9 +11,9 @@ export const responses = {
     const turns = items.map((item) => ({
       user: item.role === "user",
       text: plainText(item.content),
-      results: item.type?.endsWith("_call_output") ? 1 : 0,
+      results: item.type?.endsWith("_call_output") ? [plainText(item.output)] : [],
     }));
-    return { ...position(turns), tools: (body.tools ?? []).map((tool) => tool.name ?? tool.type) };
+    return { ...position(turns), tools: (body.tools ?? []).flatMap(namesOf) };
   },
   start: (id) => [{ type: "response.created", response: answer(id, []) }],
   step(step, id) {
@@ -40,10 +40,16 @@ function item(step, id) {
   const common = { id: itemId(step, id), status: "completed" };
   if (step.kind === "think") return { ...common, type: "reasoning", summary: [summary(step.text)] };
   if (step.kind === "say") return { ...common, type: "message", role: "assistant", content: [textPart(step.text)] };
-  const call = { ...common, call_id: `call_${id}`, name: step.name };
+  const [name, namespace] = step.name.split("/").reverse();
+  const call = { ...common, call_id: `call_${id}`, name, ...(namespace && { namespace }) };
   // A tool that takes free text instead of an object.
   if (typeof step.args === "string") return { ...call, type: "custom_tool_call", input: step.args };
   return { ...call, type: "function_call", arguments: JSON.stringify(step.args) };
+}
+
+/** The names of what is offered: those of a namespace with it in front. */
+function namesOf({ type, name, tools }) {
+  return type === "namespace" ? tools.map((tool) => `${name}/${tool.name}`) : [name ?? type];
 }
 
 function itemId(step, id) {
