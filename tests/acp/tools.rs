@@ -155,6 +155,31 @@ async fn report_r50_a_call_that_is_seen_twice_is_one_call() {
     assert_eq!(&*calls[0].call, "toolu_1");
 }
 
+/// The two ways are not one after the other: the request can be faster than what was said before it.
+#[tokio::test]
+async fn report_r50_a_call_waits_for_what_is_said_before_it() {
+    let steps = [r#"call-early paint {"n":1}"#];
+    let stage = stage(&["--tools-http"], &steps, &["paint"]);
+    let mut calls = Vec::new();
+    let (_, signals) = stage.play_asked(answering(&mut calls)).await;
+    assert_eq!(&*calls[0].call, "own", "the agent has told of it by then");
+    assert_eq!(text(&signals), r#"before paint {"n":1}"#);
+}
+
+#[tokio::test]
+async fn what_is_known_of_other_calls_goes_out_before_the_page_is_called() {
+    let other = r#"update {"sessionUpdate":"tool_call","toolCallId":"slow","title":"Read","kind":"read","rawInput":{"path":"a"}}"#;
+    let stage = stage(&["--tools-http"], &[other, "call paint {}"], &["paint"]);
+    let mut calls = Vec::new();
+    let (_, signals) = stage.play_asked(answering(&mut calls)).await;
+    let said = events(&signals);
+    let is_answer = |it: &&CoreEvent| matches!(it, CoreEvent::Text(_));
+    let is_closed =
+        |it: &&CoreEvent| matches!(it, CoreEvent::ToolCallClosed { call } if **call == *"slow");
+    let mut before = said.iter().copied().take_while(|it| !is_answer(it));
+    assert!(before.any(|it| is_closed(&it)), "{said:?}");
+}
+
 #[tokio::test]
 async fn a_call_that_failed_before_it_was_made_does_not_vanish() {
     let failed = r#"update {"sessionUpdate":"tool_call","toolCallId":"own","title":"agui_paint","status":"failed","rawInput":{"n":1},"content":[{"type":"content","content":{"type":"text","text":"no such server"}}]}"#;

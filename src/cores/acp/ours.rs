@@ -36,9 +36,17 @@ pub(super) struct Ours {
     /// What the agent has told, by its ids.
     told: LruCache<Arc<str>, Told>,
     /// Calls that came over MCP of which the agent has not told, the oldest first.
-    untold: VecDeque<(Arc<str>, JsonObject)>,
+    untold: VecDeque<Untold>,
     /// How many ids were made.
     made: u64,
+}
+
+/// A call that came over MCP before the agent told of it.
+struct Untold {
+    /// What the agent will tell of it by, if that is known.
+    id: Option<Arc<str>>,
+    tool: Arc<str>,
+    arguments: JsonObject,
 }
 
 /// What an agent tells of a call.
@@ -100,7 +108,7 @@ impl Ours {
             let Some(tool) = self.tool_of(update) else {
                 return Some(params);
             };
-            let came = self.pair(&tool, input.as_ref());
+            let came = self.pair(id, &tool, input.as_ref());
             let told = Told {
                 tool,
                 input: None,
@@ -120,31 +128,31 @@ impl Ours {
         None
     }
 
-    /// Takes note of a call that came over MCP, and says by which id it is known.
-    pub(super) fn come(&mut self, called: &Called) -> Arc<str> {
-        // Claude Code and Codex say which call it is.
-        let exact = ["claudecode/toolUseId", "callId"];
-        let exact = exact
-            .iter()
-            .find_map(|name| called.meta.get(*name)?.as_str());
-        let exact = exact.filter(|id| (1..=ID).contains(&id.len()));
-        if let Some(id) = exact {
-            if let Some(told) = self.told.peek_mut(id) {
-                told.came = true;
-            }
-            return id.into();
-        }
-        if let Some(id) = self.waiting(called) {
-            return id;
-        }
+    /// Takes note of a call that came over MCP and of which the agent has told, and says by which id it is known. `None`
+    /// if it has not told of it.
+    pub(super) fn come(&mut self, called: &Called) -> Option<Arc<str>> {
+        let Some(id) = exact(called) else {
+            return self.waiting(called);
+        };
+        self.told.peek_mut(id)?.came = true;
+        Some(id.into())
+    }
+
+    /// The same for a call of which the agent has not told, and may not tell at all.
+    pub(super) fn come_untold(&mut self, called: &Called) -> Arc<str> {
         if self.untold.len() == UNTOLD {
             self.untold.pop_front();
         }
-        let arguments = called.arguments.clone();
-        self.untold
-            .push_back((called.name.as_str().into(), arguments));
-        self.made += 1;
-        format!("{NAME}-{}", self.made).into()
+        let id: Option<Arc<str>> = exact(called).map(Into::into);
+        self.untold.push_back(Untold {
+            id: id.clone(),
+            tool: called.name.as_str().into(),
+            arguments: called.arguments.clone(),
+        });
+        id.unwrap_or_else(|| {
+            self.made += 1;
+            format!("{NAME}-{}", self.made).into()
+        })
     }
 
     /// The oldest call that the agent has told of, that has not come yet and that is made so: with these arguments, or
@@ -168,10 +176,13 @@ impl Ours {
     }
 
     /// Whether a call that the agent tells of only now has come already. It has its id by then.
-    fn pair(&mut self, tool: &str, input: Option<&Value>) -> bool {
-        let is_it = |(name, arguments): &(Arc<str>, JsonObject)| {
-            let fits = |input: &Value| input.as_object() == Some(arguments);
-            **name == *tool && input.is_none_or(fits)
+    fn pair(&mut self, id: &str, tool: &str, input: Option<&Value>) -> bool {
+        let is_it = |came: &Untold| {
+            if let Some(exact) = &came.id {
+                return **exact == *id;
+            }
+            let fits = |input: &Value| input.as_object() == Some(&came.arguments);
+            *came.tool == *tool && input.is_none_or(fits)
         };
         let found = self.untold.iter().position(is_it);
         found.and_then(|at| self.untold.remove(at)).is_some()
@@ -226,6 +237,14 @@ impl Ours {
         let name = vendors::tool_name(said).or_else(|| title(said))?;
         self.tools.get(name).cloned()
     }
+}
+
+/// The agent's own id of a call, where it says which one it is: Claude Code and Codex do.
+fn exact(called: &Called) -> Option<&str> {
+    let names = ["claudecode/toolUseId", "callId"];
+    let mut said = names.iter().map(|name| called.meta.get(*name)?.as_str());
+    said.find_map(|id| id)
+        .filter(|id| (1..=ID).contains(&id.len()))
 }
 
 /// A title that may be a name.

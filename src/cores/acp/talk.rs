@@ -267,7 +267,7 @@ impl<'a> Talk<'a> {
                 biased;
                 Some(settled) = self.asks.next() => self.settle(settled),
                 Some((incoming, _room)) = self.hearing.next() => self.pass_on(incoming).await?,
-                event = self.calls.next() => self.follow(event),
+                event = self.calls.next() => self.follow(event).await?,
                 answer = &mut answer => return Ok(answer),
             }
         }
@@ -292,8 +292,11 @@ impl<'a> Talk<'a> {
         } else {
             Some(params)
         };
-        let events = params.map(|params| self.translator.translate(params));
-        self.turn.emit(events.into_iter().flatten()).await?;
+        let Some(params) = params else {
+            return self.begin_calls().await;
+        };
+        let events = self.translator.translate(params);
+        self.turn.emit(events).await?;
         if has_changed {
             self.show().await?;
         }

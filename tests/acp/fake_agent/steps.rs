@@ -15,7 +15,8 @@
 //! it was answered.
 //!
 //! Of tools that it was handed: `tools` (their names), `call NAME ARGUMENTS_JSON` (says what came of it), `calls
-//! ARRAY_OF_NAME_AND_ARGUMENTS_JSON` (at once), `call-meta NAME META_JSON`.
+//! ARRAY_OF_NAME_AND_ARGUMENTS_JSON` (at once), `call-meta NAME META_JSON`, `call-early NAME ARGUMENTS_JSON` (first calls, then
+//! says something and tells of the call).
 //!
 //! To wait: `await-cancel`, `ignore-cancel` (for ever), `meet` (until another prompt that is worked at meets it).
 //!
@@ -135,6 +136,19 @@ impl<'a> Prompt<'a> {
                 let (name, arguments) = rest.split_once(' ').expect(USAGE);
                 let calls = json!([[name, parsed(arguments), {}]]);
                 self.say(&self.agent.tools.call(self.session, &calls).join(" "));
+            }
+            "call-early" => {
+                let (name, arguments) = rest.split_once(' ').expect(USAGE);
+                let input = parsed(arguments);
+                let told = json!({"sessionUpdate": "tool_call", "toolCallId": "own",
+                    "title": format!("agui_{name}"), "kind": "other", "rawInput": input});
+                let meanwhile = || {
+                    self.say("before ");
+                    update(self.session, &told);
+                };
+                let calls = json!([[name, input, {}]]);
+                let tools = &self.agent.tools;
+                self.say(&tools.call_and(self.session, &calls, meanwhile).join(" "));
             }
             "call-meta" => {
                 let (name, meta) = rest.split_once(' ').expect(USAGE);

@@ -99,6 +99,16 @@ impl Tools {
 
     /// Calls tools, all at once: each with its name, its arguments and what is said of the call.
     pub(crate) fn call(&self, session: &Value, calls: &Value) -> Vec<String> {
+        self.call_and(session, calls, || {})
+    }
+
+    /// The same, and does something once a call is made and before it is answered.
+    pub(crate) fn call_and(
+        &self,
+        session: &Value,
+        calls: &Value,
+        meanwhile: impl Fn(),
+    ) -> Vec<String> {
         let connection = self.of(session).expect("it was handed tools");
         let calls = calls.as_array().expect(USAGE).iter();
         let calling = calls.map(async |call| {
@@ -110,7 +120,9 @@ impl Tools {
             let request = ClientRequest::CallToolRequest(Request::new(params));
             let service = &connection.service;
             let sent = service.send_cancellable_request(request, options).await;
-            let result = sent.expect("it is there").await_response().await;
+            let sent = sent.expect("it is there");
+            meanwhile();
+            let result = sent.await_response().await;
             said(&json!(result.expect("it is answered")))
         });
         self.runtime.block_on(join_all(calling))

@@ -1,15 +1,15 @@
 //! The calls of our tools in one turn: each waits beside whatever else the agent says, and is answered once the page or
 //! the person has answered, or the agent does not want to know any more.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::pending, mem, sync::Arc, time::Duration};
 
 use futures_util::{
     StreamExt as _,
-    future::{BoxFuture, FutureExt as _},
+    future::{BoxFuture, FutureExt as _, OptionFuture},
     stream::FuturesUnordered,
 };
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
 use super::{super::ours::Ours, Talk};
@@ -27,6 +27,13 @@ use crate::{
 /// How long an agent has to list its tools before it is prompted. Some do so only once a session is open.
 const LISTING: Duration = Duration::from_secs(10);
 
+/// How long a call may wait for what the agent says of it. What it says comes another way, and in its order: the text
+/// before the call, then the call. The call itself can be faster.
+const TELLING: Duration = Duration::from_millis(300);
+
+/// How many calls may wait for that.
+const UNTOLD: usize = 16;
+
 /// The calls of our tools, if the session was handed any.
 pub(super) struct Calls(Option<Live>);
 
@@ -36,6 +43,8 @@ struct Live {
     ours: Ours,
     /// Says when the page has other tools.
     io: TurnIo,
+    /// Those of which the agent has not told, each with the end of its wait, the oldest first.
+    untold: VecDeque<(Called, Instant)>,
     open: FuturesUnordered<BoxFuture<'static, ()>>,
     is_to_list: bool,
 }
@@ -47,6 +56,8 @@ pub(super) enum Event {
     Changed(Arc<[Tool]>),
     /// A call has its answer.
     Answered,
+    /// A call has waited long enough for what the agent says of it.
+    Due,
 }
 
 impl Calls {
@@ -59,6 +70,7 @@ impl Calls {
                 attendance: place.attend(),
                 ours,
                 io: io.clone(),
+                untold: VecDeque::new(),
                 open: FuturesUnordered::new(),
                 is_to_list,
                 place,
@@ -93,9 +105,11 @@ impl Calls {
         let Some(live) = &mut self.0 else {
             return pending().await;
         };
+        let due = live.untold.front().map(|(_, until)| sleep_until(*until));
         tokio::select! {
             biased;
             Some(()) = live.open.next() => Event::Answered,
+            Some(()) = OptionFuture::from(due) => Event::Due,
             called = live.attendance.next() => Event::Called(called),
             page = live.io.tools_changed() => Event::Changed(page),
         }
@@ -119,34 +133,70 @@ impl Calls {
         let Some(live) = &mut self.0 else {
             return Vec::new();
         };
+        live.untold.clear();
         live.open.clear();
         live.ours.lost()
     }
 }
 
+impl Live {
+    /// The calls that can be carried out now, each with the id by which it is known: those of which the agent has told,
+    /// and those that have waited long enough for that.
+    fn known(&mut self, now: Instant) -> Vec<(Arc<str>, Called)> {
+        let mut known = Vec::new();
+        let mut many = self.untold.len().saturating_sub(UNTOLD);
+        for (called, until) in mem::take(&mut self.untold) {
+            let is_due = until <= now || many > 0;
+            let told = self.ours.come(&called);
+            let call = told.or_else(|| is_due.then(|| self.ours.come_untold(&called)));
+            match call {
+                Some(call) => known.push((call, called)),
+                None => self.untold.push_back((called, until)),
+            }
+            many = many.saturating_sub(1);
+        }
+        known
+    }
+}
+
 impl Talk<'_> {
-    /// Has a call carried out, or offers other tools.
-    pub(super) fn follow(&mut self, event: Event) {
+    /// Has calls carried out, or offers other tools.
+    pub(super) async fn follow(&mut self, event: Event) -> Result<(), Gone> {
         let Some(live) = &mut self.calls.0 else {
-            return;
+            return Ok(());
         };
         match event {
-            Event::Answered => {}
+            Event::Answered | Event::Due => {}
             Event::Changed(page) => {
                 live.place.set_tools(&page);
                 live.ours.set(&live.place.names());
             }
-            Event::Called(called) => {
-                let call = live.ours.come(&called);
-                let io = self.turn.io.clone();
-                let open = if live.place.asks() && called.name == ASK_USER {
-                    ask(io, call, called).boxed()
-                } else {
-                    have_called(io, call, called).boxed()
-                };
-                live.open.push(open);
-            }
+            Event::Called(called) => live.untold.push_back((called, Instant::now() + TELLING)),
         }
+        self.begin_calls().await
+    }
+
+    /// Has the calls carried out of which the agent has told by now. The run ends with them, and with it what it has
+    /// of every other call.
+    pub(super) async fn begin_calls(&mut self) -> Result<(), Gone> {
+        let Some(live) = &mut self.calls.0 else {
+            return Ok(());
+        };
+        let known = live.known(Instant::now());
+        if known.is_empty() {
+            return Ok(());
+        }
+        for (call, called) in known {
+            let io = self.turn.io.clone();
+            let open = if live.place.asks() && called.name == ASK_USER {
+                ask(io, call, called).boxed()
+            } else {
+                have_called(io, call, called).boxed()
+            };
+            live.open.push(open);
+        }
+        let events = self.translator.show_known();
+        self.turn.emit(events).await
     }
 }
 

@@ -152,6 +152,12 @@ impl Translator {
         }
     }
 
+    /// Closes the calls of which the arguments are known.
+    pub(super) fn show_known(&mut self) -> Vec<CoreEvent> {
+        self.close_known();
+        std::mem::take(&mut self.events)
+    }
+
     fn close_known(&mut self) {
         for (_, call) in self.calls.iter_mut().rev() {
             call.close_known(&mut self.events);
