@@ -181,7 +181,8 @@ impl Place {
         offer.names().map(ToOwned::to_owned).collect()
     }
 
-    /// Ends once the agent has listed the tools that are offered now; at once if it has. Cancel-safe.
+    /// Ends once the agent has listed the tools that are offered now, and has had a moment to take them in; at once if
+    /// it has. Cancel-safe.
     pub async fn listed(&self) {
         self.seat.room.listed().await;
     }

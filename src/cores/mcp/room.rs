@@ -5,7 +5,10 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use rmcp::{RoleServer, service::Peer};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, sleep_until},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::debug;
 
@@ -22,11 +25,13 @@ const WAITING: usize = 64;
 /// latest.
 const PEERS: usize = 16;
 
+/// How long after it has listed the tools an agent may still prompt its model with those before (Gemini).
+const SETTLING: Duration = Duration::from_millis(300);
+
 /// What is behind a place.
 pub(super) struct Room {
     offer: watch::Sender<Numbered>,
-    /// The number of the offer that the agent has listed last; zero before it has.
-    listed: watch::Sender<u64>,
+    listed: watch::Sender<Listed>,
     /// Takes the calls, while a turn is live.
     turn: Mutex<Option<mpsc::Sender<Called>>>,
     peers: Mutex<Peers>,
@@ -41,6 +46,13 @@ pub(super) struct Room {
 struct Numbered {
     number: u64,
     offer: Arc<Offer>,
+}
+
+/// The number of the offer that the agent has listed last, and when it did so first; zero before it has.
+#[derive(Clone, Copy)]
+struct Listed {
+    number: u64,
+    at: Instant,
 }
 
 /// The connections that are told of changes, each with a number of its own.
@@ -81,7 +93,10 @@ impl Room {
         };
         Self {
             offer: watch::Sender::new(first),
-            listed: watch::Sender::new(0),
+            listed: watch::Sender::new(Listed {
+                number: 0,
+                at: Instant::now(),
+            }),
             turn: Mutex::default(),
             peers: Mutex::default(),
             asks,
@@ -159,8 +174,11 @@ impl Room {
     pub(super) fn list(&self) -> Arc<Offer> {
         let Numbered { number, offer } = self.offer.borrow().clone();
         self.listed.send_if_modified(|listed| {
-            let is_newer = *listed < number;
-            *listed = (*listed).max(number);
+            let is_newer = listed.number < number;
+            if is_newer {
+                let at = Instant::now();
+                *listed = Listed { number, at };
+            }
             is_newer
         });
         offer
@@ -169,9 +187,10 @@ impl Room {
     /// Ends once the agent knows what is offered now.
     pub(super) async fn listed(&self) {
         let mut listed = self.listed.subscribe();
-        let is_known = |listed: &u64| *listed >= self.offer.borrow().number;
-        // The sender is ours.
-        let _ = listed.wait_for(is_known).await;
+        let is_known = |listed: &Listed| listed.number >= self.offer.borrow().number;
+        let known = listed.wait_for(is_known).await.map(|listed| listed.at);
+        let at = known.expect("the sender is ours");
+        sleep_until(at + SETTLING).await;
     }
 
     /// Has a turn take the calls from now on.
