@@ -173,6 +173,7 @@ const GEMINI: Preset = Preset {
         "It can load a session but not resume one, and a session that is loaded by another process within the minute it was made is empty.",
         "It tells nothing of the arguments of its tool calls, nor what a file that it read or a command said.",
         "It runs commands that it takes for harmless, such as echo, without asking.",
+        "In a folder that it does not trust it takes no tools of the page, and each session begins 10 seconds late: trust the folder in it, or set GEMINI_CLI_TRUST_WORKSPACE=true in its env, upon which it also heeds what the folder configures.",
         "Its first screen is its login; /auth shows it again.",
     ],
 };

@@ -10,7 +10,7 @@ use futures_util::{
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
-use tracing::debug;
+use tracing::warn;
 
 use super::{super::ours::Ours, Talk};
 use crate::{
@@ -89,7 +89,7 @@ impl Calls {
         let place = Arc::clone(&live.place);
         Some(async move {
             if timeout(LISTING, place.listed()).await.is_err() {
-                debug!("the agent is prompted before it has listed its tools");
+                warn!("the agent has not listed its tools in time, and may not know them");
             }
         })
     }
