@@ -4,6 +4,10 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -14,7 +18,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Empty, combinators::BoxBody};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
+use tokio::{net::TcpStream, sync::OwnedSemaphorePermit, time::sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::debug;
 
@@ -23,6 +27,9 @@ use super::{guard, handler::Unread, listener::Common, refusal::Refusal, seats};
 /// The longest wait for a request's head, also between two requests.
 const HEAD: Duration = Duration::from_secs(75);
 
+/// How long a connection may be there before a secret is shown on it.
+const STRANGER: Duration = Duration::from_secs(5);
+
 /// What an answer consists of.
 type Inner = BoxBody<Bytes, Infallible>;
 
@@ -30,31 +37,54 @@ type Inner = BoxBody<Bytes, Infallible>;
 pub(super) async fn serve(stream: TcpStream, here: SocketAddr, common: Common) {
     // What is sent is small and waited for.
     let _ = stream.set_nodelay(true);
+    let is_known = Arc::new(AtomicBool::new(false));
+    let known = Arc::clone(&is_known);
     let service = service_fn(move |request| {
-        let common = common.clone();
-        async move { Ok::<_, Infallible>(answer(request, here.port(), &common).await) }
+        let (common, known) = (common.clone(), Arc::clone(&known));
+        async move {
+            let (response, is_known) = answer(request, here.port(), &common).await;
+            known.fetch_or(is_known, Ordering::Relaxed);
+            Ok::<_, Infallible>(response)
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-    if let Err(error) = served {
-        debug!(%error, "a connection of an agent ended");
+        .serve_connection(TokioIo::new(stream), service);
+    // Anybody on this machine can connect, and take the room of those who have a secret.
+    let stranger = async {
+        sleep(STRANGER).await;
+        if is_known.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        served = served => {
+            if let Err(error) = served {
+                debug!(%error, "a connection of an agent ended");
+            }
+        }
+        () = stranger => debug!("a connection was closed on which no secret was shown"),
     }
 }
 
-async fn answer(request: Request<Incoming>, port: u16, common: &Common) -> Response<Watched> {
+/// Answers, and says whether the request has shown a secret.
+async fn answer(
+    request: Request<Incoming>,
+    port: u16,
+    common: &Common,
+) -> (Response<Watched>, bool) {
     match try_answer(request, port, common).await {
         Ok(response) => {
             if response.status().as_u16() == Refusal::TooLong.status() {
                 common.refusals.note(Refusal::TooLong);
             }
-            response
+            (response, true)
         }
         Err(refusal) => {
             common.refusals.note(refusal);
-            refused(refusal)
+            (refused(refusal), false)
         }
     }
 }
