@@ -30,6 +30,9 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
             warn!(agent = %agent.name, "{why}");
         }
     }
+    for why in config::within_reach(&settings, inputs) {
+        warn!("{why}");
+    }
     // Before anything is made: a port that is taken is an error and nothing else.
     let bound = Bound::new(&settings.http)?;
     let token = settings

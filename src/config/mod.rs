@@ -22,6 +22,7 @@ mod print;
 #[cfg(feature = "acp")]
 mod program;
 mod raw;
+mod reach;
 mod scalar;
 mod settings;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use environ::Environ;
 pub use layer::{Flags, Place, Source};
 pub use load::{Command, Inputs, Loaded, Typed};
 pub use print::print;
+pub use reach::within_reach;
 pub use settings::Settings;
 
 use self::database::state_dir;

@@ -159,7 +159,7 @@ async fn the_help_names_every_exit_code() {
 
 #[tokio::test]
 #[cfg(feature = "acp")]
-async fn the_log_warns_of_an_agent_that_asks_nobody() {
+async fn the_log_warns_of_an_agent_that_asks_nobody_and_of_one_that_works_where_our_files_are() {
     let file =
         "[agents.free]\ncommand = \"sh\"\nmode = \"yolo\"\n[agents.tame]\ncommand = \"pando\"\n";
     let program = Program::new(&["--port", "0", "--config", "agui.toml"])
@@ -171,6 +171,10 @@ async fn the_log_warns_of_an_agent_that_asks_nobody() {
     let ended = program.end().await;
     let warnings = ended.stderr.lines().filter(|line| line.contains("WARN"));
     let warnings: Vec<&str> = warnings.collect();
-    assert_eq!(warnings.len(), 1, "{ended:?}");
+    assert_eq!(warnings.len(), 2, "{ended:?}");
     assert!(warnings[0].contains("free") && warnings[0].contains("yolo"));
+    // They work in the home folder, where the daemon's own files are.
+    for inside in ["threads.db", "agui.toml"] {
+        assert!(warnings[1].contains(inside), "{}", warnings[1]);
+    }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, net::TcpListener};
 use super::{Findings, Level};
 use crate::{
     cli::exit,
-    config::{Inputs, Settings, token, tokens},
+    config::{self, Inputs, Settings, token, tokens},
     store::{self, Location, Probe},
 };
 
@@ -40,6 +40,9 @@ pub(super) fn check(settings: &Settings, inputs: &Inputs, findings: &mut Finding
             Err(_) => (Level::Fail, "it cannot be looked at"),
         };
         findings.add(level, format!("folder {}", folder.display()), says);
+    }
+    for why in config::within_reach(settings, inputs) {
+        findings.add(Level::Warn, "reach", why);
     }
 }
 
