@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! main  cli  config  lifecycle  telemetry       assemble: settings in, a running daemon out
+//! fence          keeps an agent from calling the daemon that runs it
 //!   │
 //! http           listener, guards, routes, the SSE body; the only floor that knows HTTP statuses
 //!   │            (conformance, beside it, tries whether a core keeps the promises of the seam)
@@ -88,6 +89,7 @@ pub mod cores;
 pub mod deps;
 pub mod engine;
 pub mod env;
+pub mod fence;
 pub mod http;
 pub mod lifecycle;
 pub mod protocol;

@@ -26,6 +26,7 @@ use crate::cores::mcp;
 use crate::{
     config::{self, Environ},
     env::Env,
+    fence,
 };
 
 /// Does what was typed, and answers with the number that the program ends with.
@@ -33,14 +34,21 @@ use crate::{
 /// # Errors
 /// It cannot be done, or failed on the way; [`code`] says with which number the program ends.
 pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<ExitCode> {
+    // Before anything secret is read: an agent may run as the same user. What an agent starts itself stays open, since a
+    // process that hides makes it harder to tell who calls.
+    let hide = || fence::hide().context("keep this process to itself");
     let cwd = || std::env::current_dir().context("find the folder it was started in");
     match line.task {
-        None => serve::serve(&line.serve.inputs(environ, cwd()?), env)?,
+        None => {
+            hide()?;
+            serve::serve(&line.serve.inputs(environ, cwd()?), env)?;
+        }
         Some(Task::Config(serve)) => {
             let (settings, loaded) = config::load(&serve.inputs(environ, cwd()?))?;
             show(&config::print(&settings, &loaded));
         }
         Some(Task::Doctor { serve, json }) => {
+            hide()?;
             return Ok(doctor::doctor(&serve.inputs(environ, cwd()?), json));
         }
         Some(Task::Token { name, stdin: false }) => show(&token::made(name)),
@@ -51,6 +59,7 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
             method,
             serve,
         }) => {
+            hide()?;
             let inputs = serve.inputs(environ, cwd()?);
             return login::login(&name, method.as_deref(), &inputs);
         }

@@ -15,6 +15,7 @@ use crate::{
     cores::{self, Cores, Definition},
     engine::Runtime,
     env::Env,
+    fence,
     http::Bound,
     lifecycle,
     store::Store,
@@ -23,7 +24,7 @@ use crate::{
 
 /// Serves until asked to stop.
 pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
-    let (settings, _) = config::load(inputs)?;
+    let (mut settings, _) = config::load(inputs)?;
     telemetry::start(&settings.log, args::terminal(&inputs.environ))?;
     for agent in &settings.agents {
         for why in agent.unasked() {
@@ -50,6 +51,13 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
     let deps = Arc::new(Cores::new(definitions));
     let runtime = Runtime::with_store(deps, settings.engine, env.clone(), store);
 
+    if settings
+        .agents
+        .iter()
+        .any(|agent| agent.workdir().is_some())
+    {
+        settings.http.fence = fence::around_agents();
+    }
     let workers = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -79,8 +87,12 @@ pub(super) fn serve(inputs: &config::Inputs, env: &Env) -> anyhow::Result<()> {
         } else {
             info!(url, %threads, "listening, without a token");
         }
-        lifecycle::run(&runtime, &listener, stops, settings.shutdown_grace).await?;
-        Ok(())
+        let serving = lifecycle::run(&runtime, &listener, stops, settings.shutdown_grace);
+        tokio::select! {
+            biased;
+            ended = serving => Ok(ended?),
+            never = fence::end_orphans() => match never {},
+        }
     })
 }
 

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, error, warn};
 
 use super::{
-    Service,
+    Caller, Ends, Fence, Service,
     conn::{self, Rules},
 };
 
@@ -26,6 +26,7 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 pub(super) struct Intake {
     pub(super) service: Service,
     pub(super) rules: Rules,
+    pub(super) fence: Option<Arc<dyn Fence>>,
     pub(super) stuck_timeout: Duration,
     pub(super) max_connections: usize,
     /// Holds each connection's task.
@@ -45,8 +46,16 @@ impl Intake {
             let (stream, permit) = taken?;
             prepare(&stream, self.stuck_timeout);
             let (service, rules) = (self.service.clone(), self.rules.clone());
+            let fence = self.fence.clone();
             self.tasks.spawn(async move {
-                conn::serve(stream, service, rules).await;
+                let caller = look(fence.as_deref(), &stream, &rules).await;
+                match caller {
+                    Caller::Other => conn::serve(stream, service, rules).await,
+                    Caller::Agent { process } => {
+                        conn::serve(stream, service.fenced(process), rules).await;
+                    }
+                    Caller::Gone => debug!("the client has left before it was known who it is"),
+                }
                 drop(permit);
             });
         }
@@ -64,6 +73,21 @@ impl Intake {
             () = self.rules.soft.cancelled() => None,
             taken = take(socket, permits) => Some(taken),
         }
+    }
+}
+
+/// Looks who is at the other end, unless the connections are to end meanwhile.
+async fn look(fence: Option<&dyn Fence>, stream: &TcpStream, rules: &Rules) -> Caller {
+    let Some(fence) = fence else {
+        return Caller::Other;
+    };
+    let (Ok(peer), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
+        return Caller::Gone;
+    };
+    tokio::select! {
+        biased;
+        () = rules.kill.cancelled() => Caller::Gone,
+        caller = fence.caller(Ends { peer, local }) => caller,
     }
 }
 

@@ -122,6 +122,21 @@ pub(super) fn admit<'a>(
     }
 }
 
+/// Judges a request of an agent's own process, which may have nothing but the state of the daemon. No page is
+/// behind it that could read why.
+pub(super) fn admit_agent<'a>(options: &ServiceOptions, head: &Parts) -> Verdict<'a> {
+    let outcome = match Route::find(&options.path, head.uri.path()) {
+        Some(Route::Probe(probe)) => {
+            method(Probe::METHODS, &head.method).map(|()| Admitted::Probe(probe))
+        }
+        Some(Route::Page(_)) | None => Err(Problem::OwnAgent),
+    };
+    Verdict {
+        grant: None,
+        outcome,
+    }
+}
+
 /// The guards that an allowed page may read the answers of.
 fn enter<'a>(
     page: Page<'_>,

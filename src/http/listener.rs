@@ -112,6 +112,7 @@ impl Listener {
                 soft: soft.clone(),
                 kill: kill.clone(),
             },
+            fence: options.fence,
             stuck_timeout: options.stuck_timeout,
             max_connections: options.max_connections,
             tasks: tasks.clone(),

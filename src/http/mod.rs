@@ -1,6 +1,8 @@
 //! The AG-UI routes and nothing else: as a service that any server can mount ([`Service`]), and on a socket
 //! of their own, over HTTP/1.1 ([`Listener`]).
 //!
+//! Who calls may be asked for each connection (`fence`), so that an agent does not call its own daemon.
+//!
 //! A request passes the guards in one fixed order, which `guard` decides in a synchronous function:
 //! health routes, Host, Origin, path, method, content type, token, agent, HTTP version, thread. Only then is a
 //! byte of the body read, up to a limit, decoded, and given to the engine. A refusal is a status and a
@@ -21,6 +23,7 @@ mod auth;
 mod body;
 mod conn;
 mod cors;
+mod fence;
 mod guard;
 mod host;
 mod info;
@@ -38,9 +41,11 @@ mod service;
 mod sse;
 mod threads;
 mod tokens;
+mod tries;
 
 pub use auth::Access;
 pub use cors::{BadOrigin, Origin};
+pub use fence::{Caller, Ends, Fence};
 pub use host::{BadHostName, HostName};
 pub use listener::{BindError, Bound, Listener, ServeError};
 pub use options::{Options, ServiceOptions};

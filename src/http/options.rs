@@ -3,10 +3,11 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
-use super::{BasePath, HostName, Origin};
+use super::{BasePath, Fence, HostName, Origin};
 
 /// All settings of the listener but who may call.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct Options {
     pub max_connections: usize,
     /// Whether to listen where other machines reach it, without TLS and perhaps without a token.
     pub allow_insecure_bind: bool,
+    /// Who tells an agent's own connections from all others. Without one nobody is kept out for what it is.
+    pub fence: Option<Arc<dyn Fence>>,
 }
 
 /// All settings of the routes but who may call.
@@ -52,6 +55,7 @@ impl Default for Options {
             stuck_timeout: Duration::from_mins(2),
             max_connections: 4096,
             allow_insecure_bind: false,
+            fence: None,
         }
     }
 }

@@ -37,6 +37,9 @@ pub(super) enum Problem {
     /// A page that is not listed.
     #[error("this Origin is not in allowed_origins")]
     ForeignOrigin,
+    /// A process of an agent that is served here.
+    #[error("an agent cannot call the daemon that runs it")]
+    OwnAgent,
     /// No such route.
     #[error("there is nothing at this path")]
     NotFound,
@@ -96,6 +99,7 @@ impl Problem {
             Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
             Self::ForeignHost => (StatusCode::FORBIDDEN, "host_not_allowed"),
             Self::ForeignOrigin => (StatusCode::FORBIDDEN, "origin_not_allowed"),
+            Self::OwnAgent => (StatusCode::FORBIDDEN, "own_agent"),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             Self::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
@@ -242,7 +246,8 @@ mod tests {
         Some(match problem {
             P::BadHost => P::ForeignHost,
             P::ForeignHost => P::ForeignOrigin,
-            P::ForeignOrigin => P::NotFound,
+            P::ForeignOrigin => P::OwnAgent,
+            P::OwnAgent => P::NotFound,
             P::NotFound => P::Method { allow: "POST" },
             P::Method { .. } => P::MediaType,
             P::MediaType => P::Unauthorized,
@@ -307,6 +312,7 @@ mod tests {
         400 bad_host
         403 host_not_allowed
         403 origin_not_allowed
+        403 own_agent
         404 not_found
         405 method_not_allowed allow
         415 unsupported_media_type

@@ -31,6 +31,7 @@ use super::{
     route::Probe,
     sse::Sse,
     threads,
+    tries::Tries,
 };
 use crate::{
     deps::{AgentName, Principal},
@@ -43,7 +44,7 @@ use crate::{
 };
 
 /// How much of a path or an id stands in the log, in bytes.
-const MAX_LOGGED: usize = 300;
+pub(super) const MAX_LOGGED: usize = 300;
 
 /// The AG-UI routes of a runtime, for any server that takes a hyper or a tower service.
 ///
@@ -55,12 +56,18 @@ const MAX_LOGGED: usize = 300;
 /// read why ([`Listener`](super::Listener) does all of these). A server that is about to stop first closes the
 /// runtime: that ends the streams in good order.
 #[derive(Clone)]
-pub struct Service(Arc<Shared>);
+pub struct Service {
+    shared: Arc<Shared>,
+    /// The agent's process that calls, if it is one.
+    agent: Option<Arc<str>>,
+}
 
 struct Shared {
     options: ServiceOptions,
     access: Access,
     runtime: Runtime,
+    /// What agents have tried.
+    tries: Tries,
 }
 
 /// What came of a request.
@@ -73,11 +80,24 @@ pub(super) struct Answered {
 
 impl Service {
     pub(super) fn new(runtime: Runtime, options: ServiceOptions, access: Access) -> Self {
-        Self(Arc::new(Shared {
+        let shared = Shared {
             options,
             access,
             runtime,
-        }))
+            tries: Tries::default(),
+        };
+        Self {
+            shared: Arc::new(shared),
+            agent: None,
+        }
+    }
+
+    /// The same for a process of an agent's, which is closed to it.
+    pub(super) fn fenced(self, process: Arc<str>) -> Self {
+        Self {
+            agent: Some(process),
+            ..self
+        }
     }
 
     /// Answers a request, whatever it is.
@@ -85,10 +105,14 @@ impl Service {
     where
         B: Body<Data = Bytes>,
     {
-        let id = self.0.runtime.env().id("req");
+        let id = self.shared.runtime.env().id("req");
         let path = clean(request.uri().path(), MAX_LOGGED);
         let span = debug_span!("request", id, method = %request.method(), path);
-        self.0.respond(request, &id).instrument(span).await
+        let agent = self.agent.as_deref();
+        self.shared
+            .respond(request, &id, agent)
+            .instrument(span)
+            .await
     }
 }
 
@@ -130,7 +154,7 @@ where
 }
 
 impl Shared {
-    async fn respond<B>(&self, request: Request<B>, id: &str) -> Answered
+    async fn respond<B>(&self, request: Request<B>, id: &str, agent: Option<&str>) -> Answered
     where
         B: Body<Data = Bytes>,
     {
@@ -138,13 +162,16 @@ impl Shared {
         let body = pin!(body);
         let mut body = Inbound::new(&head.headers, body);
         let agents = self.runtime.agents();
-        let verdict = guard::admit(
-            &self.options,
-            &self.access,
-            agents,
-            &head,
-            body.is_expected(),
-        );
+        let verdict = match agent {
+            Some(_) => guard::admit_agent(&self.options, &head),
+            None => guard::admit(
+                &self.options,
+                &self.access,
+                agents,
+                &head,
+                body.is_expected(),
+            ),
+        };
         let served = match verdict.outcome {
             // A panic may leave the body half read, and it is not used again but to be drained.
             Ok(admitted) => AssertUnwindSafe(self.serve(admitted, &head, &mut body))
@@ -157,7 +184,10 @@ impl Shared {
         let mut reply = match served {
             Ok(reply) => reply,
             Err(Refused { problem, thread }) => {
-                log(&problem, id, head.uri.path(), thread.as_ref());
+                match agent {
+                    Some(process) => self.tries.log(&self.options.path, &head, id, process),
+                    None => log(&problem, id, head.uri.path(), thread.as_ref()),
+                }
                 left_unread = !body.settle().await;
                 problem.reply(id)
             }

@@ -1,10 +1,13 @@
 //! The daemon itself with an agent: it leaves no process, however it ends, and nothing of an agent that ends
 //! at any moment.
 
-use std::{fs, process::Stdio};
+use std::process::Stdio;
 
 use futures_util::{FutureExt as _, future::join_all};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    fs::{CWD, Dir, Mode, OFlags, openat},
+    process::{Pid, Signal, kill_process},
+};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -17,7 +20,14 @@ use crate::stage::{FAMILY, PATIENCE, Stage, program};
 
 /// The daemon with the stage's agent, whose processes it keeps as the stage does, and the address of its port.
 async fn daemon(stage: &Stage) -> (Child, String) {
-    let mut daemon = Command::new(program())
+    let (daemon, addr, _) = watched(stage).await;
+    (daemon, addr)
+}
+
+/// The same, and what it has open, which nobody of its user can look into once it is there.
+async fn watched(stage: &Stage) -> (Child, String, Dir) {
+    let mut daemon = Command::new("/bin/sh")
+        .args(["-c", r#"read _; exec "$0" "$@" </dev/null"#, program()])
         .args(["--port", "0", "--no-token", "--"])
         .arg(&stage.options.command)
         .args(&stage.options.args)
@@ -28,16 +38,21 @@ async fn daemon(stage: &Stage) -> (Child, String) {
             stage.options.pool_size.to_string(),
         )
         .kill_on_drop(true)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    let open = format!("/proc/{}/fd", id(&daemon).as_raw_nonzero());
+    let open = openat(CWD, open, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let open = Dir::new(open).unwrap();
+    let mut go = daemon.stdin.take().unwrap();
+    go.write_all(b"go\n").await.unwrap();
     let mut lines = BufReader::new(daemon.stdout.take().unwrap()).lines();
     loop {
         let line = lines.next_line().await.unwrap().expect("it serves");
         if let Some(url) = line.strip_prefix("listening on http://") {
-            return (daemon, url.split('/').next().unwrap().to_owned());
+            return (daemon, url.split('/').next().unwrap().to_owned(), open);
         }
     }
 }
@@ -140,9 +155,9 @@ impl Dice {
 }
 
 /// How many descriptors the daemon has open: files, pipes and sockets.
-fn descriptors(daemon: &Child) -> usize {
-    let open = format!("/proc/{}/fd", id(daemon).as_raw_nonzero());
-    fs::read_dir(open).unwrap().count()
+fn descriptors(open: &mut Dir) -> usize {
+    open.rewind();
+    open.map(Result::unwrap).count()
 }
 
 /// Asks whether the daemon is there, which it has answered once this returns.
@@ -191,17 +206,17 @@ async fn break_off(addr: &str, stage: &Stage, thread: &str, dice: &mut Dice) {
 
 async fn break_off_often(stage: &mut Stage, times: usize) {
     let mut held = hold(stage).await;
-    let (daemon, addr) = daemon(stage).await;
+    let (_daemon, addr, mut open) = watched(stage).await;
     let mut whole = run(&addr, "first", "say one").await;
     whole.read_to_end(&mut Vec::new()).await.unwrap();
     ask(&addr).await;
-    let before = descriptors(&daemon);
+    let before = descriptors(&mut open);
     let mut dice = Dice(7);
     for n in 0..times {
         break_off(&addr, stage, &n.to_string(), &mut dice).await;
     }
     held.read_to_end(&mut Vec::new()).await.unwrap();
-    while descriptors(&daemon) > before {
+    while descriptors(&mut open) > before {
         ask(&addr).await;
     }
 }

@@ -8,6 +8,8 @@ mod daemon;
 mod desk;
 mod doctor;
 mod ending;
+#[cfg(target_os = "linux")]
+mod fence;
 mod history;
 mod keeping;
 mod letting_go;

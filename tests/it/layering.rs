@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Each floor and the floors that it may know. Those at the top only assemble.
-const FLOORS: [(&str, &[&str]); 13] = [
+const FLOORS: [(&str, &[&str]); 14] = [
     ("protocol", &[]),
     ("env", &[]),
     ("state", &["protocol"]),
@@ -18,6 +18,7 @@ const FLOORS: [(&str, &[&str]); 13] = [
     ("http", &["deps", "engine", "env", "protocol", "store"]),
     ("conformance", &["deps", "engine", "protocol"]),
     ("telemetry", &[]),
+    ("fence", &["cores", "http"]),
     ("lifecycle", &["engine", "http"]),
     (
         "config",
@@ -31,6 +32,7 @@ const FLOORS: [(&str, &[&str]); 13] = [
             "deps",
             "engine",
             "env",
+            "fence",
             "http",
             "lifecycle",
             "protocol",

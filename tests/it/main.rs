@@ -14,6 +14,7 @@ mod config_sample;
 mod config_token;
 mod conformance;
 mod embedding;
+mod fence;
 mod harness;
 mod http_answers;
 mod http_asking;

@@ -82,7 +82,7 @@ impl Process {
         more: Option<(&str, String)>,
     ) -> Result<(Self, Pipes), Failure> {
         let (program, mut command) = command(options);
-        let mut child = command
+        command
             .args(&options.args)
             .env_clear()
             .envs(options.environment())
@@ -92,8 +92,8 @@ impl Process {
             .kill_on_drop(options.supervisor.is_none())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+            .stderr(Stdio::piped());
+        let mut child = supervisor::spawn(&mut command)
             .map_err(|error| Failure::Unavailable(format!("{}: {error}", program.display())))?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let id = id

@@ -17,6 +17,8 @@
 //! Its tools: those that it is handed as programs, and with `--tools-http` those at URLs, which it lists at once;
 //! `--tools-codex` (those that `CODEX_CONFIG` names), `--heeds` (lists them again when it is told).
 //!
+//! What it does when it is hostile: `--strike` and `--escape SUPERVISOR`, see `hostile`.
+//!
 //! It works at as many prompts at once as it has sessions. What a prompt can say stands in `steps`.
 
 use std::{
@@ -34,6 +36,7 @@ use wire::print;
 
 mod agent;
 mod family;
+mod hostile;
 mod steps;
 mod tools;
 mod wire;
@@ -54,6 +57,13 @@ fn main() {
         println!("it logs in, in {}", folder.display());
         println!("it sees {}", variables().join(","));
         exit(code.parse().expect(USAGE));
+    }
+    if args.has("--strike") {
+        println!("{}", hostile::strike().join("\n"));
+        return;
+    }
+    if let Some(supervisor) = args.value("--escape") {
+        return hostile::escape(supervisor);
     }
     let agent = Arc::new(Agent::new(args.clone()));
     let mut alive = args.value("--alive").map(|socket| {

@@ -22,6 +22,8 @@
 //!
 //! To leave and to end: `leave` (starts a child as `--child`), `crash`, `killed`, `error CODE MESSAGE`,
 //! `usage JSON`, `stop REASON`.
+//!
+//! To attack the daemon: `break-in`, `break-out`.
 
 use std::{
     cell::{Cell, RefCell},
@@ -36,7 +38,7 @@ use crate::{
     USAGE,
     agent::Agent,
     family::leave_a_child,
-    variables,
+    hostile, variables,
     wire::{answer, chunk, endless, half, noise, print, refuse, say, send, update},
 };
 
@@ -205,6 +207,8 @@ impl<'a> Prompt<'a> {
                 half();
                 exit(3);
             }
+            "break-in" => hostile::break_in(),
+            "break-out" => hostile::break_out(),
             "killed" => {
                 let me = rustix::process::getpid();
                 rustix::process::kill_process(me, rustix::process::Signal::KILL).expect("it may");

@@ -9,7 +9,11 @@
 //! does too, however that came, and when it gets `SIGTERM`, then everything below it ends, step by step
 //! and within five seconds. What it cannot end, because it runs as another user or the system holds on to
 //! it, is said on standard error. Killing the supervisor itself with `SIGKILL` is the one way to leave
-//! processes behind; the program still sees the end of its input once the daemon closes it.
+//! processes behind; the program still sees the end of its input once the daemon closes it, and a daemon that
+//! has asked for it ([`adopt`]) ends them.
+//!
+//! It is not dumpable, as the daemon is not: an agent that runs as the same user can neither read its memory nor
+//! take its files, which lead to the daemon and to the agent's own input.
 //!
 //! The program has the supervisor's own input, output and environment, so nothing is copied and nothing
 //! slows down. The supervisor only watches its input for a hang-up.
@@ -21,6 +25,8 @@
 //! another, but not its descendants, and older kernels and sandboxes lack it.
 
 #[cfg(target_os = "linux")]
+mod adopted;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod tree;
@@ -29,6 +35,10 @@ use std::{collections::HashSet, process::ExitStatus};
 
 use rustix::process::Pid;
 
+#[cfg(target_os = "linux")]
+pub(super) use adopted::spawn;
+#[cfg(target_os = "linux")]
+pub use adopted::{adopt, agents, end_orphans, is_anybody_there};
 #[cfg(target_os = "linux")]
 pub use run::supervise;
 
@@ -43,6 +53,14 @@ pub(super) fn below(root: Pid) -> Option<HashSet<i32>> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn below(_: Pid) -> Option<HashSet<i32>> {
     None
+}
+
+/// Starts what an agent is started with.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn spawn(
+    command: &mut tokio::process::Command,
+) -> std::io::Result<tokio::process::Child> {
+    command.spawn()
 }
 
 /// The word after the program's name that makes it a supervisor; `--`, a program and its arguments follow.

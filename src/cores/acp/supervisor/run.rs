@@ -9,7 +9,10 @@ use std::{
     process::{Child, Command},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
+    set_dumpable_behavior, wait,
+};
 use tokio::{
     io::Interest,
     net::unix::pipe::Receiver,
@@ -46,6 +49,7 @@ async fn run(command: &[OsString]) -> io::Result<u8> {
     let _ = rustix::thread::set_name(c"agui-supervise");
     // All of it before the program is started: from then on nothing may go wrong.
     let me = getpid();
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(me))?;
     let mut orders = [
         signal(SignalKind::terminate())?,

@@ -27,7 +27,7 @@ pub(super) fn below(root: Pid) -> Vec<i32> {
 }
 
 /// Every process with its parent.
-fn parents() -> Vec<(i32, i32)> {
+pub(super) fn parents() -> Vec<(i32, i32)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -50,7 +50,7 @@ fn parent(stat: &[u8]) -> Option<i32> {
 }
 
 /// Those of the processes that have `root` above them, parents before their children.
-fn descendants(root: i32, parents: &[(i32, i32)]) -> Vec<i32> {
+pub(super) fn descendants(root: i32, parents: &[(i32, i32)]) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for (id, parent) in parents.iter().filter(|(id, _)| *id != root) {
         children.entry(*parent).or_default().push(*id);
