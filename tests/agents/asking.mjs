@@ -129,6 +129,7 @@ export const checks = {
     await bench.startDaemon({ ...settings, prompt_timeout: `${PATIENCE}ms` });
     const { client, path, interrupt } = await askPermission(bench, "expired");
     await pause(2 * PATIENCE);
+    await untilOver(bench, client);
     assert.ok(!existsSync(path), "nobody has allowed the file");
     const late = await bench.runner.goOn(client, { resume: [yes(interrupt)] });
     await pause(PATIENCE);
@@ -155,6 +156,13 @@ async function askPermission(bench, name) {
   assert.deepEqual(others, []);
   assert.deepEqual([call.id, call.isClosed, call.results], [interrupt.toolCallId, true, []]);
   return { client, path, call, interrupt };
+}
+
+/** Resolves once nothing runs on the thread of a client. */
+async function untilOver(bench, { threadId }) {
+  const headers = { authorization: `Bearer ${bench.token}` };
+  const response = await fetch(`${bench.daemon.url}/threads/${threadId}/events`, { headers });
+  await response.text();
 }
 
 /** Checks that a run goes on with a call which was opened in the run before, and answers with its result. */

@@ -76,8 +76,11 @@ export const checks = {
     // Whatever a person types to it.
     for (const words of bench.recipe.unlocks ?? []) await bench.runner.run(asking, words);
     const script = `${bench.call("shell", "touch refused")}[[say:After the refusal.]]`;
-    const { events } = await bench.runner.run(asking, script);
-    assert.equal(events.at(-1).type, "RUN_FINISHED");
+    const { events } = await bench.runner.run(asking, script, { open: 1 });
+    const { type, interrupts } = events.at(-1).outcome;
+    assert.deepEqual([type, interrupts.length], ["interrupt", 1]);
+    const after = await bench.runner.goOn(asking, { resume: [{ interruptId: interrupts[0].id, status: "cancelled" }] });
+    assert.equal(after.events.at(-1).type, "RUN_FINISHED");
     assert.ok(!existsSync(join(bench.workdir, "refused")), "the refused command ran");
   },
 

@@ -28,8 +28,8 @@ use crate::{
 const LISTING: Duration = Duration::from_secs(10);
 
 /// How long a call may wait for what the agent says of it. What it says comes another way, and in its order: the text
-/// before the call, then the call. The call itself can be faster.
-const TELLING: Duration = Duration::from_millis(300);
+/// before the call, then the call. The call itself can be faster, on a busy machine by more than 300 ms (OpenCode).
+const TELLING: Duration = Duration::from_secs(1);
 
 /// How many calls may wait for that.
 const UNTOLD: usize = 16;
