@@ -255,7 +255,9 @@ fn title(said: &Value) -> Option<&str> {
 /// Whether nothing is said of it that a call of a server's tool cannot be.
 fn is_plain(said: &Value) -> bool {
     let kind = &said["kind"];
-    (kind.is_null() || kind == "other") && said["rawInput"]["command"].is_null()
+    // Codex says so, and takes any call of a server for something that is executed.
+    let is_a_servers = said["_meta"]["is_mcp_tool_approval"] == true;
+    (kind.is_null() || kind == "other" || is_a_servers) && said["rawInput"]["command"].is_null()
 }
 
 /// The arguments that something said of a call shows.

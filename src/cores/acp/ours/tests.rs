@@ -104,6 +104,15 @@ fn the_agents_own_prompt_for_our_tools_is_allowed_and_no_other() {
     let renamed = json!({"toolCallId": "1", "name": "bash"});
     assert_eq!(ours.allowed(&request(&renamed)), None);
     assert_eq!(ours.allowed(&request(&json!({"toolCallId": "2"}))), None);
+    // Nor for what describes something else.
+    for other in [
+        json!({"kind": "execute"}),
+        json!({"rawInput": {"command": "rm -rf ."}}),
+    ] {
+        let mut said = other;
+        said["toolCallId"] = json!("1");
+        assert_eq!(ours.allowed(&request(&said)), None, "{said}");
+    }
 }
 
 #[test]

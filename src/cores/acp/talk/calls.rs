@@ -28,7 +28,7 @@ use crate::{
 const LISTING: Duration = Duration::from_secs(10);
 
 /// How long a call may wait for what the agent says of it. What it says comes another way, and in its order: the text
-/// before the call, then the call. The call itself can be faster, on a busy machine by more than 300 ms (OpenCode).
+/// before the call, then the call. The call itself can be faster, on a busy machine by more than 300 ms (`OpenCode`).
 const TELLING: Duration = Duration::from_secs(1);
 
 /// How many calls may wait for that.
