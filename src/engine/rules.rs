@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_rule_looks_at_what_it_names_and_at_nothing_else() {
         use Decision::{Allow, Deny};
-        let workdir = Some(Path::new("/work"));
+        let workdir = Some(Path::new("/project"));
         for (rule, asked, fits) in [
             (rule(Allow, "", "", ""), request("a", "b", &[]), true),
             (
@@ -225,7 +225,7 @@ mod tests {
             ),
             (
                 rule(Allow, "", "", "src/**"),
-                request("x", "edit", &["/work/src/a/b"]),
+                request("x", "edit", &["/project/src/a/b"]),
                 true,
             ),
             (
@@ -261,7 +261,7 @@ mod tests {
             ),
             (
                 rule(Deny, "", "", "/etc/**"),
-                request("x", "edit", &["src/a", "/work/../etc/x"]),
+                request("x", "edit", &["src/a", "/project/../etc/x"]),
                 true,
             ),
             (

@@ -13,7 +13,7 @@ fn request(kind: &str) -> Box<PermissionRequest> {
         tool: "write".into(),
         action: kind.into(),
         title: String::new(),
-        paths: vec!["/work/src/a".into()],
+        paths: vec!["/project/src/a".into()],
         params: None,
         options: vec![PermissionOption {
             id: "once".into(),
@@ -38,7 +38,7 @@ fn decided(policy: &Policy, kind: &str, is_attended: bool) -> Option<bool> {
     let when = Circumstances {
         policy,
         tools: &[],
-        workdir: Some(Path::new("/work")),
+        workdir: Some(Path::new("/project")),
         is_attended,
     };
     let (answer, mut answered) = oneshot::channel();

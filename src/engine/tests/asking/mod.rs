@@ -36,7 +36,7 @@ fn request(call: Option<&str>) -> PermissionRequest {
         tool: "write".into(),
         action: "edit".into(),
         title: "a.txt".into(),
-        paths: vec!["/work/a.txt".into()],
+        paths: vec!["/project/a.txt".into()],
         params: Some(json!({"path": "a.txt"})),
         options: vec![
             option("always", OptionKind::AllowAlways),
