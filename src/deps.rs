@@ -17,7 +17,7 @@ pub use self::{
     io::{Gone, Signal, TurnIo},
     prompt::{
         ASK_USER, Ask, Denial, Form, OptionKind, Permission, PermissionOption, PermissionRequest,
-        Question, Reply, ToolAnswer, ToolCall, Unanswered,
+        Question, Reply, TOOL_KINDS, ToolAnswer, ToolCall, Unanswered,
     },
 };
 /// What a core's turn is, see [`Deps::turn`].

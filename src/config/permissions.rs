@@ -1,21 +1,10 @@
 //! What is decided of requests for permission before anybody is asked: `[[agents.NAME.permissions]]`.
 
 use super::{Error, load::Loaded, raw};
-use crate::engine::{Decision, Matcher, Rule};
-
-/// What an agent may want to do (ACP `ToolKind`).
-const KINDS: [&str; 10] = [
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
-];
+use crate::{
+    deps::TOOL_KINDS,
+    engine::{Decision, Matcher, Rule},
+};
 
 /// Checks the rules that stand at a key.
 pub(super) fn rules(
@@ -46,9 +35,9 @@ pub(super) fn allows_everything(rule: &Rule) -> bool {
 fn rule(written: &raw::Rule) -> Result<Rule, (&'static str, String)> {
     let kind = written.kind.clone();
     if let Some(word) = &kind
-        && !KINDS.contains(&word.as_str())
+        && !TOOL_KINDS.contains(&word.as_str())
     {
-        let why = format!("\"{word}\" is none of {}", KINDS.join(", "));
+        let why = format!("\"{word}\" is none of {}", TOOL_KINDS.join(", "));
         return Err(("kind", why));
     }
     if let Some(why) = written.path.as_deref().and_then(unmatched) {

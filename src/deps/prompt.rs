@@ -132,6 +132,20 @@ impl Unanswered {
     }
 }
 
+/// The kinds of things that a tool does (ACP `ToolKind`); the last one stands for what is not known.
+pub const TOOL_KINDS: [&str; 10] = [
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+];
+
 /// Something that somebody has to allow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
@@ -140,7 +154,7 @@ pub struct PermissionRequest {
     pub call: Option<Arc<str>>,
     /// The tool's name.
     pub tool: String,
-    /// What kind of thing it does (ACP `ToolKind`: `edit`, `execute`, …); `other` if it is not known.
+    /// What kind of thing it does: one of [`TOOL_KINDS`].
     pub action: String,
     /// A line for people; empty if there is none.
     pub title: String,

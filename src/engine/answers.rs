@@ -107,20 +107,20 @@ pub(super) struct Given<'a> {
     unnamed: Option<&'a Value>,
     /// Tool messages, by their call; the first one of each.
     results: HashMap<&'a str, &'a Message>,
-    /// Those calls in the order in which they stand.
-    calls: Vec<&'a str>,
+    /// The last of those calls.
+    last: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
     pub(super) fn of(input: &'a RunAgentInput) -> Self {
         let mut results = HashMap::new();
-        let mut calls = Vec::new();
+        let mut last = None;
         for message in &input.messages {
             if let MessageBody::Tool { tool_call_id, .. } = &message.body {
                 let call = tool_call_id.as_str();
                 if let Entry::Vacant(place) = results.entry(call) {
                     place.insert(message);
-                    calls.push(call);
+                    last = Some(call);
                 }
             }
         }
@@ -132,13 +132,13 @@ impl<'a> Given<'a> {
             entries: &input.resume,
             unnamed: input.resume.is_empty().then(unnamed).flatten(),
             results,
-            calls,
+            last,
         }
     }
 
     /// Whether it brings no answer to anything.
     pub(super) fn is_empty(&self) -> bool {
-        !self.resumes() && self.calls.is_empty()
+        !self.resumes() && self.results.is_empty()
     }
 
     /// Whether it means to answer a prompt, and not only shows a history.
@@ -194,11 +194,12 @@ impl<'a> Given<'a> {
         Err(Unmet::Part(missing))
     }
 
-    /// The ids that it answers to, besides those that are only history: of calls the last ones.
+    /// The ids that it answers to, without those that are only history.
     pub(super) fn ids(&self) -> Vec<String> {
         let entries = self.entries.iter().map(|entry| entry.interrupt_id.as_str());
-        let calls = self.calls.iter().rev().copied();
-        entries.chain(calls).take(MOST).map(Into::into).collect()
+        // Most of a history was answered long ago. What is said now stands last.
+        let last = self.last.filter(|_| !self.resumes());
+        entries.chain(last).take(MOST).map(Into::into).collect()
     }
 
     /// What its answers are worth that nothing waits for. `known`: what is kept of the prompts that it names; `open`:
@@ -220,8 +221,7 @@ impl<'a> Given<'a> {
         if self.resumes() {
             return stale;
         }
-        // Most of a history was answered long ago. What is said now stands last.
-        if let Some(last) = self.calls.last()
+        if let Some(last) = self.last
             && !is_open(last)
             && let Some(fate) = known.get(last)
         {

@@ -140,7 +140,8 @@ pub enum Reason {
 /// What bounds the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// How many turns may be live at once.
+    /// How many turns may be live at once. Those that wait for an answer are not counted; of them there may be four
+    /// times as many.
     pub max_turns: usize,
     /// How many bytes of one run are kept for readers that are behind.
     pub run_bytes: usize,

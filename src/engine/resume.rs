@@ -268,7 +268,7 @@ fn own_ids(
 ) -> Vec<Option<Said>> {
     let lines = transcript.map_or(&[][..], |it| &it.lines);
     let mut taken: HashSet<MessageId> = lines.iter().map(|it| it.message.id.clone()).collect();
-    let own = |said| match said {
+    let mut own = |said| match said {
         Said::Result(mut message) => {
             if !taken.insert(message.id.clone()) {
                 let id = runtime.env().id("msg");
@@ -278,6 +278,5 @@ fn own_ids(
         }
         other => other,
     };
-    let mut own = own;
     said.into_iter().map(|said| said.map(&mut own)).collect()
 }

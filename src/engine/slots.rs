@@ -252,11 +252,7 @@ impl Slots {
         if is_draining {
             return Err(StartError::Draining);
         }
-        let is_parked = |taken: &&Taken| taken.parked.is_some();
-        let parked = state.taken.values().filter(is_parked).count();
-        let live_turns = state.taken.len() - parked;
-        let is_full = live_turns >= self.max_turns || parked >= self.max_turns * PARKED;
-        if is_full && live.is_run() {
+        if live.is_run() && self.is_full(&state) {
             return Err(StartError::Full);
         }
         let seq = state.take(key.clone(), Arc::clone(live), VecDeque::new());
@@ -266,6 +262,17 @@ impl Slots {
             seq,
             live: Arc::clone(live),
         }))
+    }
+
+    /// Whether as many turns are live, or wait for answers, as may be.
+    fn is_full(&self, state: &State) -> bool {
+        // Most often there are too few to be counted.
+        if state.taken.len() < self.max_turns {
+            return false;
+        }
+        let is_parked = |taken: &&Taken| taken.parked.is_some();
+        let parked = state.taken.values().filter(is_parked).count();
+        state.taken.len() - parked >= self.max_turns || parked >= self.max_turns * PARKED
     }
 
     /// The run that has a thread.

@@ -139,11 +139,8 @@ fn object(answer: &Value, request: &PermissionRequest) -> Vote {
         return Vote::No;
     }
     let takes_back = ["cancelled", "declined", "denied", "rejected"];
-    let takes_back = takes_back.into_iter().filter_map(|name| answer.get(name));
-    if takes_back
-        .into_iter()
-        .any(|value| *value != Value::Bool(false))
-    {
+    let mut takes_back = takes_back.iter().filter_map(|name| answer.get(name));
+    if takes_back.any(|value| *value != Value::Bool(false)) {
         return Vote::No;
     }
     if let Some(outcome) = answer.get("outcome")
@@ -185,11 +182,8 @@ pub(super) fn result(said: &Said) -> ToolAnswer {
             }
             _ => ToolAnswer::Unanswered(Unanswered::GivenUp),
         },
-        Said::Payload(Some(answer)) => ToolAnswer::Answered {
-            content: Content::Text(match answer {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            }),
+        Said::Payload(Some(_)) => ToolAnswer::Answered {
+            content: Content::Text(said.text()),
             failed: false,
         },
         Said::Payload(None) | Said::GivenUp => ToolAnswer::Unanswered(Unanswered::GivenUp),

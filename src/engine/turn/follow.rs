@@ -1,6 +1,6 @@
 //! Following a core while a run of its turn is live.
 
-use std::{any::Any, pin::Pin, pin::pin};
+use std::pin::{Pin, pin};
 
 use futures_util::future::OptionFuture;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{
-    BATCH, Core,
+    BATCH, Core, Returned,
     shell::Shell,
     timers::{Silence, first_cause},
 };
 use crate::{
-    deps::{StopReason, TurnError, Unanswered},
+    deps::Unanswered,
     engine::{
         ending::{Cause, CoreEnd},
         live::Call,
@@ -36,7 +36,7 @@ enum Happened {
     Asks,
     Cause(Cause),
     GraceOver,
-    End(Result<Result<StopReason, TurnError>, Box<dyn Any + Send>>),
+    End(Returned),
 }
 
 impl Shell {

@@ -3,7 +3,7 @@
 //! elsewhere ([`Ending`], [`Translator`](super::translate::Translator), [`Gate`](super::gate::Gate)).
 //!
 //! A turn writes to one run at a time (`shell`, `follow`). Where it needs the page or a person, that run ends
-//! and the turn is `parked`; the run that brings the answer goes on with it. What a person has said meanwhile is
+//! and the turn is parked (`park`, `wake`, `held`); the run that brings the answer goes on with it. What a person has said meanwhile is
 //! asked in the same run once the turn is over, as a turn of its own.
 
 mod follow;

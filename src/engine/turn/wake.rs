@@ -216,11 +216,9 @@ impl Parked {
         for (name, value) in notices {
             shell.writer.notice(name, value);
         }
-        let settled = asked.prompts.iter().zip(&said).map(|(prompt, said)| {
-            let digest = said.as_ref().map(Said::digest);
-            (prompt.id.as_ref().to_owned(), digest)
-        });
-        shell.note(settled.collect()).await;
+        shell.note().await;
+        shell.note_settled().await;
+        live.enter(Stage::Open);
         let mut said: HashMap<_, _> = asked.prompts.iter().map(|it| &it.id).zip(said).collect();
         for open in shown {
             let said = open.id.as_ref().and_then(|id| said.remove(id)).flatten();
@@ -241,10 +239,11 @@ impl Parked {
         let ids = self.asked.ids();
         info!(run = %live.run, why = why.as_str(), "a turn goes on without answers");
         let (mut shell, held) = self.begin(&live, door, input);
-        let settled = ids.iter().filter(|_| !is_lost);
-        shell
-            .note(settled.map(|id| (id.clone(), None)).collect())
-            .await;
+        shell.note().await;
+        if !is_lost {
+            shell.note_settled().await;
+        }
+        live.enter(Stage::Open);
         if why == Unanswered::TimedOut {
             let value = json!({"interruptIds": ids});
             shell.writer.notice("interrupt_expired", value);
@@ -288,20 +287,26 @@ impl Parked {
 }
 
 impl Shell {
-    /// Notes the run, and what it settles.
-    async fn note(&self, settled: Vec<(String, Option<String>)>) {
-        let (key, live) = (self.ongoing.slot.key(), self.live());
+    /// Notes the run.
+    async fn note(&self) {
         let workdir = self.workdir();
         let begin = Begin {
-            run: live.run.clone(),
+            run: self.live().run.clone(),
             workdir: workdir.map(|path| path.to_string_lossy().into_owned()),
             title: None,
             cut: None,
             lines: Vec::new(),
         };
-        self.store().begin(key, begin).await;
-        self.store().settle(key, &live.run, settled).await;
-        live.enter(Stage::Open);
+        self.store().begin(self.ongoing.slot.key(), begin).await;
+    }
+
+    /// Notes what the run settles.
+    async fn note_settled(&self) {
+        let live = self.live();
+        let settled = live.answers.iter();
+        let settled = settled.map(|(id, digest)| (id.as_ref().to_owned(), digest.clone()));
+        let key = self.ongoing.slot.key();
+        self.store().settle(key, &live.run, settled.collect()).await;
     }
 
     /// Goes on with what the core has said meanwhile. `may_ask`: whether the turn goes on, too.

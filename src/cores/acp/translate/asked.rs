@@ -5,21 +5,11 @@ use std::{collections::HashSet, path::PathBuf};
 use serde_json::{Value, json};
 
 use super::bounds::{NAME, clip, fit, size};
-use crate::{cores::acp::vendors, deps::PermissionRequest, protocol::JsonObject};
-
-/// The kinds of calls (ACP `ToolKind`).
-const KINDS: [&str; 10] = [
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    OTHER,
-];
+use crate::{
+    cores::acp::vendors,
+    deps::{PermissionRequest, TOOL_KINDS},
+    protocol::JsonObject,
+};
 
 /// The kind of a call that nothing is known of.
 pub(super) const OTHER: &str = "other";
@@ -53,7 +43,11 @@ pub(super) fn request(said: &Value) -> PermissionRequest {
 
 /// The kind of a call as ACP has it.
 pub(super) fn action(kind: &str) -> &str {
-    if KINDS.contains(&kind) { kind } else { OTHER }
+    if TOOL_KINDS.contains(&kind) {
+        kind
+    } else {
+        OTHER
+    }
 }
 
 /// The files that something said of a call names: where it is, and what it changes. Of more than [`PATHS`] one more.
