@@ -82,14 +82,25 @@ async fn start(runtime: &Runtime, more: &Value) -> Result<Reader, StartError> {
 }
 
 /// Reads to the end, through the grammar, and gives the events.
-async fn collect(mut reader: Reader) -> Vec<Value> {
+async fn collect(reader: Reader) -> Vec<Value> {
+    let body = read(reader).await;
+    grammar::check_stream(&body).unwrap();
+    events(&body)
+}
+
+/// Reads to the end.
+async fn read(mut reader: Reader) -> String {
     let mut body = String::new();
     while let Some(frames) = reader.next().await {
         for frame in frames {
             body.push_str(std::str::from_utf8(&frame).unwrap());
         }
     }
-    grammar::check_stream(&body).unwrap();
+    body
+}
+
+/// The events of a whole stream.
+fn events(body: &str) -> Vec<Value> {
     body.split("\n\n")
         .filter(|frame| !frame.is_empty())
         .map(|frame| serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap())

@@ -100,6 +100,15 @@ fn asking(policy: Policy) -> (Runtime, Arc<Mutex<Vec<String>>>) {
                     let both = tokio::join!(writes(&io, "w"), io.call_frontend_tool(call("chart")));
                     say(&io, both).await;
                 }
+                "page and command" => {
+                    io.emit(opened("command")).await.unwrap();
+                    let command = async {
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        io.emit(result("command")).await.unwrap();
+                    };
+                    let (answer, ()) = tokio::join!(io.call_frontend_tool(call("chart")), command);
+                    say(&io, answer).await;
+                }
                 "give up" => {
                     let patience = Duration::from_secs(30);
                     let asked = io.call_frontend_tool(call("chart"));

@@ -142,3 +142,42 @@ async fn report_r35_two_tools_of_one_name_are_refused() {
         StartError::Collision("shell".into())
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn report_r25_a_call_of_the_agents_own_has_its_result_before_the_page_goes_on() {
+    let (runtime, _) = asking(Policy::default());
+    let first = ask(&runtime, "page and command").await;
+    let results: Vec<_> = first
+        .iter()
+        .filter(|it| it["type"] == "TOOL_CALL_RESULT")
+        .collect();
+    let called = |name: &str| {
+        let start = first.iter().find(|it| it["toolCallName"] == name);
+        start.unwrap()["toolCallId"].clone()
+    };
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["toolCallId"], called("tool_command"));
+    assert_eq!(pending(&first), [called("chart")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn report_r38_a_client_from_before_1_0_is_told_no_success_of_a_run_that_waits_for_its_page() {
+    let (runtime, _) = asking(Policy::default());
+    let version = json!({"protocolVersion": null});
+    let body = posts("r1", json!([user("u1", "page")]), &version);
+    let first = events(&read(start(&runtime, &body).await.unwrap()).await);
+    let mut grammar = grammar::Grammar::legacy();
+    for event in &first {
+        let event = serde_json::from_value(event.clone()).unwrap();
+        grammar.step(&event).unwrap();
+    }
+    grammar.finish().unwrap();
+    assert_eq!(last(&first)["type"], "RUN_FINISHED");
+    assert_eq!(last(&first).get("outcome"), None);
+    let call = first.iter().find(|it| it["toolCallName"] == "chart");
+    let call = &call.unwrap()["toolCallId"];
+    let history = json!([user("u1", "page"), tool(call, "drawn")]);
+    let body = posts("r2", history, &version);
+    let second = collect(start(&runtime, &body).await.unwrap()).await;
+    assert!(said(&second).contains("drawn"), "{}", said(&second));
+}
