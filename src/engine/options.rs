@@ -55,7 +55,7 @@ impl Default for Policy {
             turn_timeout: Some(Duration::from_hours(1)),
             silence_timeout: Some(Duration::from_mins(10)),
             stop_grace: Duration::from_secs(10),
-            explain_errors: false,
+            explain_errors: true,
             busy: Busy::Reject,
             frontend_tools: true,
             client_tool_timeout: Duration::from_mins(10),

@@ -221,23 +221,26 @@ async fn a_call_left_open_is_closed_and_answered_on_every_ending() {
         || Err(TurnError::new(Code::DemoFailure, "it failed")),
         || panic!("on purpose"),
     ];
-    for (end, terminal) in
-        ends.into_iter()
-            .zip(["RUN_FINISHED", "RUN_FINISHED", "RUN_ERROR", "RUN_ERROR"])
-    {
+    let finished = ["RUN_FINISHED"].as_slice();
+    // Why it failed is said once nothing is open.
+    let failed = [
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "RUN_ERROR",
+    ]
+    .as_slice();
+    for (end, rest) in ends.into_iter().zip([finished, finished, failed, failed]) {
         let runtime = playing(vec![CoreEvent::Reasoning("hm".into()), opened("a")], end);
         let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
-        assert_eq!(
-            types(&events)[7..],
-            [
-                "TOOL_CALL_START",
-                "TOOL_CALL_ARGS",
-                "TOOL_CALL_END",
-                "TOOL_CALL_RESULT",
-                terminal
-            ][..],
-            "{events:?}"
-        );
+        let call = [
+            "TOOL_CALL_START",
+            "TOOL_CALL_ARGS",
+            "TOOL_CALL_END",
+            "TOOL_CALL_RESULT",
+        ];
+        assert_eq!(types(&events)[7..11], call, "{events:?}");
+        assert_eq!(types(&events)[11..], *rest, "{events:?}");
         assert_eq!(events[8]["delta"], "{}");
         assert_eq!(events[10]["metadata"], json!({"pando.isError": true}));
     }
@@ -392,6 +395,7 @@ async fn a_turn_that_takes_too_long_fails_with_its_code() {
 async fn a_core_is_silent_only_once_it_said_nothing_for_the_whole_time() {
     let policy = Policy {
         silence_timeout: Some(Duration::from_mins(10)),
+        explain_errors: false,
         ..Policy::default()
     };
     let runtime = runtime(policy, |_, io: TurnIo| async move {
@@ -472,17 +476,24 @@ async fn report_r66_a_reader_that_fell_too_far_behind_is_told_so_and_cut_off() {
 }
 
 #[tokio::test]
-async fn a_failure_is_also_said_where_the_policy_wants_it() {
-    let policy = Policy {
-        explain_errors: true,
-        ..Policy::default()
-    };
-    let runtime = runtime(policy, |_, _| async {
-        Err(TurnError::new(Code::AgentError, "the model is away"))
-    });
-    let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
-    assert_eq!(events[3]["delta"], "The run failed: the model is away.");
-    assert_eq!(last(&events)["message"], "the model is away");
+async fn a_failure_is_also_said_unless_the_policy_wants_it_not() {
+    for explain_errors in [true, false] {
+        let policy = Policy {
+            explain_errors,
+            ..Policy::default()
+        };
+        let runtime = runtime(policy, |_, _| async {
+            Err(TurnError::new(Code::AgentError, "the model is away"))
+        });
+        let events = collect(start(&runtime, &json!({})).await.unwrap()).await;
+        let said: Vec<_> = events
+            .iter()
+            .filter_map(|event| event.get("delta"))
+            .collect();
+        let expected = ["The run failed: the model is away."];
+        assert_eq!(said, expected[..usize::from(explain_errors)]);
+        assert_eq!(last(&events)["message"], "the model is away");
+    }
 }
 
 #[tokio::test]

@@ -295,7 +295,8 @@ impl Shell {
         if let (Ending::Failed { message, .. }, true) =
             (&ending, self.ongoing.policy.explain_errors)
         {
-            self.writer.close_message();
+            // After what was open, not in the middle of it.
+            self.writer.settle(&ending);
             self.writer.text(&format!("The run failed: {message}."));
         }
         let outcome = ending.outcome();

@@ -23,6 +23,10 @@ def _says(text: str) -> tuple[str, list[Part]]:
     return ("assistant", [("text", text)])
 
 
+def _fails(why: str) -> tuple[str, list[Part]]:
+    return ("assistant", [("text", f"The run failed: {why}."), ("error", why)])
+
+
 ANSWERS: dict[str, list[tuple[str, list[Part]]]] = {
     "say hello": [_says("Hello! I am the demo agent. What shall I do?")],
     "say two things": [_says("This is the first message."), _says("This is the second message.")],
@@ -53,15 +57,15 @@ ANSWERS: dict[str, list[tuple[str, list[Part]]]] = {
 }
 """The messages by what was asked, for runs that end well."""
 
-FAILURES: dict[str, list[Part]] = {
+FAILURES: dict[str, list[tuple[str, list[Part]]]] = {
     "fail half-way": [
-        ("text", "This will not end well, because"),
-        ("error", "the demo failed half-way, as it was asked to"),
+        _says("This will not end well, because"),
+        _fails("the demo failed half-way, as it was asked to"),
     ],
-    "fail at once": [("error", "the demo failed at once, as it was asked to")],
-    "panic": [("text", "Now I panic."), ("error", "the run broke inside the daemon")],
+    "fail at once": [_fails("the demo failed at once, as it was asked to")],
+    "panic": [_says("Now I panic."), _fails("the run broke inside the daemon")],
 }
-"""The parts of the one message by what was asked, for runs that fail."""
+"""The messages by what was asked, for runs that fail: the last one says why, and has the error."""
 
 
 def two_tools(first_args: str) -> list[tuple[str, list[Part]]]:

@@ -90,7 +90,7 @@ async def why_it_stopped() -> None:
 async def failure(ask: str) -> None:
     async with new_talk() as talk:
         _, response = await talk.ask(ask)
-        expect.assertEqual(outline(response), [("assistant", FAILURES[ask])])
+        expect.assertEqual(outline(response), FAILURES[ask])
         expect.assertIsNone(response.finish_reason)
         expect.assertNotIn("outcome", response.additional_properties)
         expect.assertIn("Hello!", await talk.text("say hello"), "the thread lives on")
