@@ -13,7 +13,13 @@ use crate::{
 };
 
 /// What the help of the demo lists that does not end by itself, takes long, or is no phrase.
-const NO_TRANSCRIPT: [&str; 4] = ["be slow", "ignore stop", "be silent", "repeat"];
+const NO_TRANSCRIPT: [&str; 5] = [
+    "use a slow tool",
+    "be slow",
+    "ignore stop",
+    "be silent",
+    "repeat",
+];
 
 /// Every phrase that the demo's own help lists and whose run ends soon by itself, with a number for `N`.
 pub(crate) async fn phrases() -> Vec<String> {

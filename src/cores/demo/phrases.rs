@@ -31,6 +31,11 @@ const BOOK: &[Phrase] = &[
         "a failed call",
         plays::failing_tool,
     ),
+    Phrase(
+        "use a slow tool",
+        "a call that takes a minute",
+        plays::slow_tool,
+    ),
     Phrase("use a tool", "a call, its result, a text", plays::tool),
     Phrase("call a tool without arguments", "a call", plays::bare_tool),
     Phrase("text, tool, text", "two calls amid texts", plays::mixed),

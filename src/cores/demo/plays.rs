@@ -77,6 +77,16 @@ pub(super) fn failing_tool(_: &Asked<'_>) -> Script {
         .say("I could not find out.")
 }
 
+pub(super) fn slow_tool(_: &Asked<'_>) -> Script {
+    Script::new()
+        .open("weather", "get_weather")
+        .args("weather", "{\"city\":\"Paris\"}")
+        .close("weather")
+        .pause(Duration::from_mins(1))
+        .result("weather", WEATHER)
+        .say("It is 18 degrees in Paris, and it took a while.")
+}
+
 pub(super) fn bare_tool(_: &Asked<'_>) -> Script {
     Script::new()
         .call("clock", "get_time", [], "12:00")

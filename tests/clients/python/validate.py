@@ -29,7 +29,12 @@ NUMBERS = {SILENCE: 31, "stream N words": 2000}
 """What stands for the N of a phrase."""
 
 _CUT = ["AGUI003", "AGUI103"]
-ENDLESS = {"be slow": (6, _CUT), "ignore stop": (6, _CUT), "be silent": (3, ["AGUI003"])}
+ENDLESS = {
+    "be slow": (6, _CUT),
+    "ignore stop": (6, _CUT),
+    "be silent": (3, ["AGUI003"]),
+    "use a slow tool": (5, ["AGUI208", "AGUI003"]),
+}
 """Phrases whose run takes a minute or more: when to leave, in events, and what is to be said of that."""
 
 GOOD = "text, tool, text"
