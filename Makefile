@@ -5,13 +5,25 @@ CARGO ?= cargo
 # Where tests/clients/setup.sh puts a Node of its own if the machine has none that is new enough.
 NODE_PATHS = $(CURDIR)/tests/clients/.tools/node_modules/.bin
 DAEMON = target/debug/agui-serve
+PAGE = examples/copilotkit
 
-.PHONY: run build check lint test test-clients test-agents soak bench
+.PHONY: run page build check lint test test-clients test-browser test-agents soak bench
 
 # Serves the demo on port 8787: no key, no network. A debug build, because its first start is the quickest; it
 # takes some minutes the first time.
 run:
 	$(CARGO) run
+
+# A page in front of it: in another terminal, then http://localhost:3000. The packages take some minutes the first time.
+page: $(PAGE)/.env.local
+	./tests/clients/node.sh
+	PATH="$(NODE_PATHS):$$PATH" ./tests/clients/install.sh $(PAGE)
+	cd $(PAGE) && PATH="$(NODE_PATHS):$$PATH" npm run dev
+
+# Once; what is changed in it stays.
+$(PAGE)/.env.local:
+	$(CARGO) run --quiet -- connect copilotkit --env >$@.new
+	mv $@.new $@
 
 build:
 	$(CARGO) build --release
@@ -28,7 +40,7 @@ lint:
 	if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; fi
 
 # Everything.
-test: check test-clients
+test: check test-clients test-browser
 
 # The real clients and a real agent, against the real binary.
 test-clients:
@@ -37,6 +49,13 @@ test-clients:
 	./tests/clients/python/setup.sh
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
 	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) AGUI_PAGE_SECONDS=5 node tests/agents/run.mjs copilot
+
+# The example's page in a real browser, with the demo and a real agent behind it; pictures are left in tests/browser/shots.
+test-browser:
+	$(CARGO) build
+	./tests/clients/setup.sh
+	PATH="$(NODE_PATHS):$$PATH" ./tests/browser/setup.sh
+	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) node tests/browser/run.mjs
 
 # What takes long: 200 threads with restless clients for a minute, and a run of a minute that is left and come back to.
 soak:

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(all(feature = "acp", target_os = "linux"))]
 use crate::cores::acp::supervisor;
@@ -26,6 +26,7 @@ Examples:
   agui-serve config                     show what is in force, and why
   agui-serve doctor                     check that all of it works
   agui-serve login codex                log in to an agent
+  agui-serve connect copilotkit         show what a CopilotKit page in front of it needs
   agui-serve token alice                make a token for somebody
 
 Every key of the configuration can also be set by an environment variable: AGUI_PORT for port,
@@ -90,6 +91,21 @@ pub enum Task {
         #[command(flatten)]
         serve: Box<Serve>,
     },
+    /// Show what a page in front of this daemon needs: a route, and the lines of its .env.local. Writes nothing
+    Connect {
+        /// What the page is made with
+        #[arg(value_name = "FRONTEND")]
+        frontend: Frontend,
+        /// Show the lines of .env.local alone
+        #[arg(long, conflicts_with = "route")]
+        env: bool,
+        /// Show the route alone
+        #[arg(long)]
+        route: bool,
+        /// What would be served
+        #[command(flatten)]
+        serve: Box<Serve>,
+    },
     /// Carry the tools of a page to an agent that takes them only from a program. Agents start it so
     #[cfg(feature = "acp")]
     #[command(name = mcp::WORD, hide = true)]
@@ -102,6 +118,14 @@ pub enum Task {
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
+}
+
+/// What a page can be made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Frontend {
+    /// `CopilotKit`, in a Next.js application.
+    #[value(name = "copilotkit", help = None::<&str>)]
+    CopilotKit,
 }
 
 /// What to serve, and how.

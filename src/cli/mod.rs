@@ -1,6 +1,7 @@
 //! The command line: what can be typed, what is shown, and how the program ends.
 
 mod args;
+mod connect;
 mod doctor;
 mod exit;
 #[cfg(feature = "acp")]
@@ -16,7 +17,7 @@ use std::{
 
 use anyhow::Context;
 
-pub use args::{CommandLine, Serve, Task};
+pub use args::{CommandLine, Frontend, Serve, Task};
 pub use exit::{code, message};
 
 #[cfg(all(feature = "acp", target_os = "linux"))]
@@ -62,6 +63,18 @@ pub fn run(line: CommandLine, environ: Environ, env: &Env) -> anyhow::Result<Exi
             hide()?;
             let inputs = serve.inputs(environ, cwd()?);
             return login::login(&name, method.as_deref(), &inputs);
+        }
+        Some(Task::Connect {
+            frontend: Frontend::CopilotKit,
+            env,
+            route,
+            serve,
+        }) => {
+            let inputs = serve.inputs(environ, cwd()?);
+            show(&connect::copilotkit(
+                connect::Part::of(env, route),
+                &inputs,
+            )?);
         }
         #[cfg(feature = "acp")]
         Some(Task::CarryTools) => {

@@ -210,7 +210,7 @@ impl Loaded {
     }
 
     /// Refuses the value of a key, naming the layer that it came from.
-    pub(super) fn refuse(&self, key: &[&str], why: impl fmt::Display) -> Error {
+    pub fn refuse(&self, key: &[&str], why: impl fmt::Display) -> Error {
         // A key that is not written itself is missing from what is written around it.
         let source = (0..=key.len())
             .rev()

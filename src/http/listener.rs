@@ -187,7 +187,7 @@ fn bind(addr: SocketAddr) -> io::Result<Bound> {
 }
 
 /// The URL of a path at an address. What stands for every address of a machine is no place to call.
-fn url(mut addr: SocketAddr, prefix: &str) -> String {
+pub(crate) fn url(mut addr: SocketAddr, prefix: &str) -> String {
     match addr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => addr.set_ip(Ipv4Addr::LOCALHOST.into()),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => addr.set_ip(Ipv6Addr::LOCALHOST.into()),

@@ -47,6 +47,7 @@ pub use auth::Access;
 pub use cors::{BadOrigin, Origin};
 pub use fence::{Caller, Ends, Fence};
 pub use host::{BadHostName, HostName};
+pub(crate) use listener::url;
 pub use listener::{BindError, Bound, Listener, ServeError};
 pub use options::{Options, ServiceOptions};
 pub use path::{BadPath, BasePath};

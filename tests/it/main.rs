@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attack;
+mod cli_connect;
 mod cli_program;
 mod cli_screen;
 mod config_database;

@@ -1,0 +1,5 @@
+import { Desk } from "../components/desk";
+
+export default function Page() {
+  return <Desk />;
+}
