@@ -34,7 +34,8 @@ export async function setUp(name, program, runner) {
   const model = await startModelServer();
   const { command, args, env } = recipe.prepare(join(dir, "home"), model.port, { mayEdit: true });
   const secret = randomUUID();
-  const agent = { name, command, args, workdir, env: { ...env, [MARK]: secret } };
+  // The preset of that name knows the mode in which the agent asks.
+  const agent = { name, preset: name, command, args, workdir, env: { ...env, [MARK]: secret } };
   return new Bench({ program: realpathSync(program), runner, recipe, dir, workdir, model, agent, mark: `${MARK}=${secret}` });
 }
 

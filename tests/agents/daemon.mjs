@@ -13,7 +13,7 @@ const STOP_TIMEOUT = 15_000;
 const KEPT_LINES = 40;
 
 /**
- * Starts `program` on a free port with `agent` (`{name, command, args, env, workdir}`) as its only agent and
+ * Starts `program` on a free port with `agent` (`{name, env, …}`, with the keys of its configuration) as its only agent and
  * `settings` for it, and resolves to `{url, child, exited, log}` once it has printed where it serves. `dir`
  * becomes its home.
  */
@@ -51,15 +51,14 @@ export function stopDaemon(daemon, signal = "SIGTERM") {
   return within(STOP_TIMEOUT, "end of the daemon", daemon.exited);
 }
 
-function configOf({ name, command, args, env, workdir }, settings) {
+function configOf({ name, env = {}, ...keys }, settings) {
   // JSON is TOML where it is a string, a number, or an array of such.
   const lines = (table) => Object.entries(table).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return [
     'shutdown_grace = "1s"',
     `[agents.${name}]`,
-    // The preset of that name knows the mode in which the agent asks.
-    ...lines({ preset: name, command, args, workdir, ...settings }),
-    `env = { ${lines(env).join(", ")} }`,
+    ...lines({ ...keys, ...settings }),
+    ...(Object.keys(env).length > 0 ? [`env = { ${lines(env).join(", ")} }`] : []),
     "",
   ].join("\n");
 }
