@@ -139,6 +139,14 @@ impl Ending {
         Self::failed(Code::Internal, "the run broke inside the daemon")
     }
 
+    /// What was asked went with the daemon that asked.
+    pub(super) fn lost() -> Self {
+        Self::failed(
+            Code::InterruptLost,
+            "what was asked was lost when the daemon ended",
+        )
+    }
+
     fn failed(code: Code, message: &str) -> Self {
         Self::Failed {
             code,
@@ -155,6 +163,15 @@ impl Ending {
             Self::Cancelled => Code::Cancelled.as_str(),
             Self::Failed { code, .. } => code.as_str(),
         }
+    }
+
+    /// Why it failed, if it has, as a sentence for people. An agent's own message may be a sentence already.
+    pub(super) fn explanation(&self) -> Option<String> {
+        let Self::Failed { message, .. } = self else {
+            return None;
+        };
+        let message = message.trim_end_matches(|end: char| end == '.' || end.is_whitespace());
+        Some(format!("The run failed: {message}."))
     }
 
     /// What is said in place of the result of a call that has none when the run ends so.
@@ -220,6 +237,24 @@ mod tests {
                 stop_reason: Some("refusal")
             }
         );
+    }
+
+    #[test]
+    fn a_failure_is_explained_with_one_full_stop() {
+        for (message, explained) in [
+            ("the model is away", "The run failed: the model is away."),
+            (
+                "Your quota is used up.",
+                "The run failed: Your quota is used up.",
+            ),
+            ("Please wait... \n", "The run failed: Please wait."),
+        ] {
+            let error = TurnError::new(Code::AgentError, message);
+            let ending = Ending::decide(None, &CoreEnd::Returned(Err(error)));
+            assert_eq!(ending.explanation().as_deref(), Some(explained));
+        }
+        assert_eq!(Ending::Cancelled.explanation(), None);
+        assert_eq!(Ending::Done { stop_reason: None }.explanation(), None);
     }
 
     #[test]

@@ -4,8 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Namespace, bounds, ending::Ending};
 use crate::protocol::{
-    Body, Outcome, PROTOCOL_VERSION, RunAgentInput, RunId, ThreadId, TokenUsage,
+    Body, Message, MessageBody, Outcome, PROTOCOL_VERSION, RunAgentInput, RunId, ThreadId,
+    TokenUsage,
 };
+
+/// The metadata of what tells of a failure, under the daemon's namespace.
+pub(super) const IS_ERROR: &str = "isError";
 
 /// What a run is called.
 #[derive(Debug, Clone)]
@@ -35,6 +39,13 @@ pub(super) fn started(ids: &RunIds) -> Body {
         parent_run_id: ids.parent.clone(),
         input: None,
     }
+}
+
+/// Whether the message says why a run failed. The daemon says that, in a place where its agent speaks.
+pub(super) fn is_explanation(message: &Message, namespace: &Namespace) -> bool {
+    let is_error = message.metadata.as_ref();
+    let is_error = is_error.and_then(|it| it.get(&namespace.name(IS_ERROR)));
+    matches!(message.body, MessageBody::Assistant { .. }) && is_error == Some(&true.into())
 }
 
 /// Something that AG-UI has no event for, under the daemon's namespace.

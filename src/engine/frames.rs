@@ -87,11 +87,17 @@ impl Frames {
 
     /// Writes an event with metadata, if there is any.
     pub(super) fn event_with(&mut self, body: Body, metadata: JsonObject) {
+        let known = (!metadata.is_empty()).then_some(&metadata);
+        self.recorder.event(&body, known);
+        self.again(body, metadata);
+    }
+
+    /// Writes an event, with metadata if there is any, of what is recorded already.
+    pub(super) fn again(&mut self, body: Body, metadata: JsonObject) {
         let mut event = self.stamped(body);
         event.metadata = (!metadata.is_empty()).then_some(metadata);
         self.deltas = None;
         self.follow(&event);
-        self.recorder.event(&event.body, event.metadata.as_ref());
         let legacy = match downgrade::legacy(&event) {
             Legacy::Same => {
                 sse::encode(&event, &mut self.buffer);

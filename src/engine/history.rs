@@ -186,13 +186,18 @@ fn divergence(
     seen: Option<&str>,
 ) -> Option<usize> {
     let shown: HashSet<usize> = known.iter().flatten().copied().collect();
-    let before = Some(&stored[anchor].message.id);
+    let is_result = |line: &&Line| matches!(line.message.body, MessageBody::Tool { .. });
+    let results = stored[..=anchor].iter().rev().take_while(is_result).count();
+    // A client may have got the results behind a call only after something was said behind the call.
+    let before = &stored[anchor.saturating_sub(results)..=anchor];
     let is = |line: &Line| seen.is_some_and(|seen| line.message.id.as_str() == seen);
     let seen = stored.iter().position(is).unwrap_or(stored.len());
     (anchor + 1..stored.len()).find(|at| {
         let line = &stored[*at];
         matches!(line.message.body, MessageBody::User { .. })
-            && line.after.as_ref() == before
+            && before
+                .iter()
+                .any(|before| line.after.as_ref() == Some(&before.message.id))
             && !shown.contains(at)
             && *at <= seen
     })

@@ -9,7 +9,7 @@
 //! A request is a run, a look, or nothing (`plan`). A run needs its thread (`start`): the thread is free, or the
 //! run waits in the line for it (`slots`), or the same run is there already and gets one more reader (`live`). On a
 //! thread of its own it begins (`opening`) with what the store holds and what the request adds or takes back
-//! (`history`). Who looks on visits the turn (`live`, `restate`), or is shown what is kept (`hydrate`, `recent`,
+//! (`history`); the client is told what it has not read of earlier runs (`missed`). Who looks on visits the turn (`live`, `restate`), or is shown what is kept (`hydrate`, `recent`,
 //! `documents`). `recorder` folds what a run says into the messages that are kept.
 //!
 //! A core may need the page or a person. `gate` decides at once where `rules` and the policy do, and keeps the rest
@@ -48,6 +48,7 @@ mod hydrate;
 mod interrupts;
 mod live;
 mod log;
+mod missed;
 mod opening;
 mod options;
 mod parked;

@@ -1,19 +1,19 @@
 //! The beginning of a run on a thread that is its own: what the thread holds, what the request adds, and the turn
 //! that follows from both.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::warn;
 
 use super::{
-    Reader, Runtime, StartError,
-    ends::RunIds,
+    Namespace, Reader, Runtime, StartError,
+    ends::{RunIds, is_explanation},
     history::{self, Told},
     live::{Call, Stage},
     log::Log,
-    plan,
+    missed, plan,
     slots::Slot,
     start::Order,
     turn::Turn,
@@ -32,17 +32,25 @@ struct Beginning {
     /// Whether the session was left where it is, because the agent works elsewhere now.
     is_moved: bool,
     begin: Begin,
-    /// What stands in the transcript before the prompt.
+    /// What stands in the transcript before the prompt, as an agent is told it.
     history: Arc<[Message]>,
     /// The transcript with what the request adds; `None` if the daemon has not the whole of it.
     past: Option<Vec<Message>>,
     /// What the request adds.
     asked: Vec<Message>,
+    /// The results that the client has not got.
+    missed: Vec<Message>,
 }
 
 impl Beginning {
     /// Decides.
-    fn of(agent: &Agent, input: &RunAgentInput, thread: Option<Thread>, told: Told) -> Self {
+    fn of(
+        agent: &Agent,
+        input: &RunAgentInput,
+        thread: Option<Thread>,
+        told: Told,
+        namespace: &Namespace,
+    ) -> Self {
         let workdir = agent
             .workdir
             .as_ref()
@@ -58,13 +66,18 @@ impl Beginning {
             Some(session) => Session::Bound(SessionRef::new(&session)),
         };
         let cut = cut(&told, &stored);
-        let past = told.after(&stored).into_iter().map(|line| line.message);
-        let past = (!stored.is_partial).then(|| past.collect());
+        let past = told.after(&stored);
+        let missed = missed::results(&past, &input.messages);
+        let past = past.into_iter().map(|line| line.message);
+        let history = told.before(&stored).into_iter();
         Self {
             session,
             is_moved,
-            history: told.before(&stored).into(),
-            past,
+            history: history
+                .filter(|message| !is_explanation(message, namespace))
+                .collect(),
+            missed,
+            past: (!stored.is_partial).then(|| past.collect()),
             asked: told.lines.iter().map(|line| line.message.clone()).collect(),
             begin: Begin {
                 run: input.run_id.clone(),
@@ -141,8 +154,10 @@ impl Runtime {
             history,
             past,
             asked,
-        } = Beginning::of(agent, &input, thread, told);
+            missed,
+        } = Beginning::of(agent, &input, thread, told, &self.0.options.namespace);
         self.0.store.begin(&key, begin).await;
+        let missed = self.not_of_the_page(&key, missed).await;
 
         if is_moved {
             self.0.documents.forget(&key);
@@ -157,6 +172,9 @@ impl Runtime {
         let live = Arc::clone(slot.live());
         let cursor = live.log.cursor(peer);
         let (mut writer, state) = self.begin(&input, document, Arc::clone(&live.log));
+        for result in missed {
+            writer.missed(result);
+        }
         if is_moved {
             writer.notice("notice", json!({"code": "workdir_changed"}));
         }
@@ -188,6 +206,21 @@ impl Runtime {
         };
         self.0.turns.spawn(turn.run(self.clone()));
         Ok(Reader::of_log(self.0.env.clone(), Vec::new(), cursor))
+    }
+
+    /// Those results that answer no call by which the page was asked: what came of such a one the page says.
+    async fn not_of_the_page(&self, key: &Key, mut results: Vec<Message>) -> Vec<Message> {
+        if results.is_empty() {
+            return results;
+        }
+        let calls = results.iter().filter_map(missed::answered);
+        let calls = calls.map(|call| call.as_str().to_owned()).collect();
+        let prompts = self.0.store.prompts(key, calls).await;
+        let prompts: HashSet<_> = prompts.iter().map(|prompt| prompt.id.as_str()).collect();
+        results.retain(|result| {
+            missed::answered(result).is_some_and(|call| !prompts.contains(call.as_str()))
+        });
+        results
     }
 
     /// A document of which nothing is known but whose it is.

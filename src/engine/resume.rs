@@ -18,13 +18,15 @@ use super::{
     start::Order,
 };
 use crate::{
-    deps::Code,
-    protocol::{Message, MessageId, RunId, ThreadId},
+    protocol::{Message, MessageBody, MessageId, RunId, ThreadId},
     store::{self, Fate, Thread, Transcript},
 };
 
 /// How often it is looked what became of a prompt, while it may just be being settled.
 const LOOKS: usize = 3;
+
+/// What people are told whose answer was for what went with the daemon that asked.
+const LOST: &str = "What you have answered was lost when the daemon ended, and nothing of it was done. Ask again if it is still wanted.";
 
 impl Runtime {
     /// Goes on with the turn that a thread waits with, if the request brings what it waits for.
@@ -138,7 +140,7 @@ impl Runtime {
             return Err(StartError::NothingToDo);
         }
         let thread = thread.ok_or(StartError::UnknownThread)?;
-        Ok(Some(self.too_late(order, &thread, &stale)))
+        Ok(Some(self.too_late(order, thread, &stale)))
     }
 
     /// What the answers of a request are worth, besides those to what is open.
@@ -185,23 +187,34 @@ impl Runtime {
     }
 
     /// The thread as it is, for a client whose answers come too late.
-    fn too_late(&self, order: &Order, thread: &Thread, stale: &Stale) -> Reader {
+    fn too_late(&self, order: &Order, thread: Thread, stale: &Stale) -> Reader {
         let Order {
             key, input, peer, ..
         } = order;
-        let ending = if stale.lost.is_empty() {
-            Ending::Done { stop_reason: None }
-        } else {
-            Ending::Failed {
-                code: Code::InterruptLost,
-                message: "what was asked was lost when the daemon ended".into(),
-            }
-        };
         let notices = stale.notices(&key.thread).into_iter();
         let notices = notices.map(|(name, value)| (name.to_owned(), value));
-        let notices = notices.chain(word_on_last(thread)).collect();
-        let frames = self.ended(key, &RunIds::of(input), thread, notices, &ending, *peer);
+        let notices = notices.chain(word_on_last(&thread)).collect();
+        let explains = self.0.options.policy(&order.agent).explain_errors;
+        let (thread, ending) = match stale.lost.is_empty() {
+            true => (thread, Ending::Done { stop_reason: None }),
+            // A client whose answer fails goes on waiting for it, and says nothing else any more.
+            false if explains => (self.with_loss(thread), Ending::Done { stop_reason: None }),
+            false => (thread, Ending::lost()),
+        };
+        let frames = self.ended(key, &RunIds::of(input), &thread, notices, &ending, *peer);
         Reader::of_frames(self.0.env.clone(), frames)
+    }
+
+    /// The thread with a word for people on what was lost with the daemon that asked.
+    fn with_loss(&self, mut thread: Thread) -> Thread {
+        let id = MessageId::new(self.0.env.id("msg")).expect("our own ids are legal");
+        let body = MessageBody::Assistant {
+            content: Some(LOST.into()),
+            name: None,
+            tool_calls: Vec::new(),
+        };
+        thread.transcript.lines.push(Message::new(id, body).into());
+        thread
     }
 }
 

@@ -5,6 +5,9 @@
 //! terminal event, everything closed before it. Dropped unfinished, on a panic say, it ends the run
 //! with `RUN_ERROR`. The log is closed in every case, so the body of a response always ends cleanly.
 
+#[cfg(test)]
+mod tests;
+
 use std::{mem, sync::Arc};
 
 use serde_json::Value;
@@ -22,8 +25,8 @@ use super::{
 use crate::{
     env::Env,
     protocol::{
-        Body, Content, JsonObject, Message, MessageId, Patch, Peer, ReasoningRole, TextRole,
-        TokenUsage, ToolCallId, ToolRole,
+        Body, Content, JsonObject, Message, MessageBody, MessageId, Patch, Peer, ReasoningRole,
+        TextRole, TokenUsage, ToolCallId, ToolRole,
     },
 };
 
@@ -151,7 +154,7 @@ impl Writer {
         for delta in bounds::pieces(text) {
             let id = match &self.open {
                 Open::Text(id) => id.clone(),
-                _ => self.open_text(),
+                _ => self.open_text(JsonObject::new()),
             };
             self.frames.delta(delta, |delta| Body::TextMessageContent {
                 message_id: id.clone(),
@@ -160,14 +163,15 @@ impl Writer {
         }
     }
 
-    fn open_text(&mut self) -> MessageId {
+    fn open_text(&mut self, metadata: JsonObject) -> MessageId {
         self.close_message();
         let id = self.message_id();
-        self.frames.event(Body::TextMessageStart {
+        let body = Body::TextMessageStart {
             message_id: id.clone(),
             role: Some(TextRole::Assistant),
             name: None,
-        });
+        };
+        self.frames.event_with(body, metadata);
         self.open = Open::Text(id.clone());
         id
     }
@@ -290,6 +294,25 @@ impl Writer {
         self.answer(call.id, content, failed);
     }
 
+    /// Tells the client of a result that the transcript has and it has not.
+    pub(super) fn missed(&mut self, result: Message) {
+        let MessageBody::Tool {
+            content,
+            tool_call_id,
+            ..
+        } = result.body
+        else {
+            return;
+        };
+        let body = Body::ToolCallResult {
+            message_id: result.id,
+            tool_call_id,
+            content: bounds::content(content).0,
+            role: Some(ToolRole::Tool),
+        };
+        self.frames.again(body, result.metadata.unwrap_or_default());
+    }
+
     /// Takes the answer of the page to a call. The page has it, so it is not told.
     pub(super) fn adopt(&mut self, call: &ClosedCall, result: Message) {
         self.unanswered.retain(|known| known.id != call.id);
@@ -319,7 +342,7 @@ impl Writer {
         let (content, cut) = bounds::content(content);
         let mut metadata = JsonObject::new();
         if failed {
-            metadata.insert(self.namespace.name("isError"), true.into());
+            metadata.insert(self.namespace.name(ends::IS_ERROR), true.into());
         }
         if cut {
             metadata.insert(self.namespace.name("truncated"), true.into());
@@ -410,10 +433,17 @@ impl Writer {
         self.frames.recorder().is_partial()
     }
 
-    /// Closes what is open and answers what is unanswered, so that nothing but [`Writer::finish`] is left to do,
-    /// and gives the last messages: they can be stored before a client reads that the run has ended.
-    pub(super) fn wind_up(&mut self, ending: &Ending) -> Vec<Message> {
+    /// Settles what there is ([`Writer::settle`]), then says why the run failed, if it has and `explains` wants it,
+    /// in a message of its own ([`ends::is_explanation`]). Nothing but [`Writer::finish`] is left to do, and the last messages are given: they
+    /// can be stored before a client reads that the run has ended.
+    pub(super) fn wind_up(&mut self, ending: &Ending, explains: bool) -> Vec<Message> {
         self.settle(ending);
+        if let Some(why) = ending.explanation().filter(|_| explains) {
+            let is_error = (self.namespace.name(ends::IS_ERROR), true.into());
+            self.open_text([is_error].into_iter().collect());
+            self.text(&why);
+            self.close_message();
+        }
         self.frames.recorder().end();
         self.take_done()
     }
@@ -454,7 +484,8 @@ impl Writer {
         }
     }
 
-    /// Answers what is unanswered as far as the run has come.
+    /// Closes the message that is open, then each call that has no answer: its arguments end, if they have not, and
+    /// what the ending says stands in place of its result.
     pub(super) fn settle(&mut self, ending: &Ending) {
         self.close_message();
         for call in mem::take(&mut self.unanswered) {

@@ -385,6 +385,61 @@ async fn report_r15b_a_call_that_was_stopped_while_it_waited_keeps_nobody_from_t
 }
 
 #[tokio::test]
+async fn what_came_of_a_call_once_its_reader_was_gone_is_told_in_the_next_run_and_once() {
+    let daemon = Daemon::start(Demo::new());
+    let mut stream = daemon.run("use a slow tool").await;
+    let call = stream.until("TOOL_CALL_END").await["toolCallId"].clone();
+    stream.drop_connection();
+    daemon.act("POST", "t1", "/cancel").await;
+    let kept = daemon.thread("t1").await["messages"].clone();
+    let [asked, called, result] = kept.as_array().unwrap().as_slice() else {
+        panic!("{kept}")
+    };
+    let history = json!([asked, called, user("u2", "how often")]);
+    let events = daemon.events(&telling("t1", "r2", history.clone())).await;
+    let mut told = events[2].clone();
+    told.as_object_mut().unwrap().remove("timestamp");
+    assert_eq!(
+        told,
+        json!({
+            "type": "TOOL_CALL_RESULT", "messageId": result["id"], "toolCallId": call,
+            "role": "tool", "content": "The run was stopped before this call had a result.",
+            "metadata": {"pando.isError": true},
+        })
+    );
+    assert_eq!(results(&events).len(), 1);
+    assert_eq!(text(&events), "This is turn 2 of the session.");
+
+    // What the client has by now is what is kept, and what it takes back it takes back.
+    let whole = daemon.thread("t1").await["messages"].clone();
+    let roles = |messages: &Value| -> Vec<Value> {
+        let messages = messages.as_array().unwrap().iter();
+        messages.map(|message| message["role"].clone()).collect()
+    };
+    let expected = ["user", "assistant", "tool", "user", "assistant"];
+    assert_eq!(roles(&whole), expected);
+    let more = and(&whole, &[user("u3", "how often")]);
+    assert_eq!(
+        results(&daemon.events(&telling("t1", "r3", more)).await),
+        []
+    );
+    let edited = and(&kept, &[user("u4", "how often")]);
+    assert_eq!(
+        results(&daemon.events(&telling("t1", "r4", edited)).await),
+        []
+    );
+    assert_eq!(roles(&daemon.thread("t1").await["messages"]), expected);
+
+    // Whoever only looks on is shown the messages, and a client from before 1.0 can read it as well.
+    let hydrated = daemon.events(&telling("t1", "h", json!([]))).await;
+    assert_eq!(results(&hydrated), []);
+    let mut older = telling("t1", "r5", and(&history, &[user("u5", "how often")]));
+    older.as_object_mut().unwrap().remove("protocolVersion");
+    assert_eq!(results(&daemon.events(&older).await).len(), 1);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn report_r42_an_answer_that_says_no_more_than_nothing_is_one_and_denies() {
     let daemon = Daemon::start(Demo::new());
     let payloads = [

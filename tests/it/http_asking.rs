@@ -288,23 +288,44 @@ async fn report_r82_a_daemon_whose_turns_wait_ends_at_once_when_it_is_told_to() 
 #[tokio::test]
 async fn report_r50_what_is_lost_with_the_daemon_is_told_and_nothing_is_done() {
     let home = tempfile::tempdir().unwrap();
-    let start = || {
+    let start = |explain_errors| {
         let options = store::Options {
             at: store::Location::file(home.path().join("threads.db")),
             ..store::Options::default()
         };
         Daemon::build()
             .agent("demo", Demo::new())
+            .engine(|options| options.policy.explain_errors = explain_errors)
             .store(&Store::open(options, Env::system()).unwrap())
             .env(Env::system())
             .start()
     };
-    let daemon = start();
+    let daemon = start(true);
     let first = daemon.interrupted("t1", "ask permission").await;
     let second = daemon.interrupted("t2", "ask permission").await;
     daemon.stop().await;
 
-    let daemon = start();
+    // A client whose answer fails would go on waiting, so people are told in the chat.
+    let daemon = start(true);
+    let resume = json!([answer(&first[0], &json!({"approved": true}))]);
+    let alone = daemon.events(&answering("t1", "r0", &resume)).await;
+    assert_eq!(alone.last().unwrap()["outcome"], json!({"type": "success"}));
+    assert!(notices(&alone).contains(&"pando.interrupt_lost".to_owned()));
+    assert_eq!(results(&alone), []);
+    let snapshot = alone
+        .iter()
+        .find_map(|event| event.get("messages"))
+        .unwrap();
+    let said = snapshot.as_array().unwrap().last().unwrap();
+    assert!(
+        said["content"]
+            .as_str()
+            .unwrap()
+            .starts_with("What you have answered was lost")
+    );
+    daemon.stop().await;
+
+    let daemon = start(false);
     assert_eq!(daemon.thread("t1").await["interrupts"], json!([]));
     let hydrated = daemon.events(&answering("t1", "r2", &json!([]))).await;
     assert_eq!(

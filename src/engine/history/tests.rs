@@ -200,6 +200,26 @@ fn report_r15_an_edit_is_seen_by_ids_and_never_by_a_count() {
 }
 
 #[test]
+fn an_edit_is_seen_also_where_a_result_came_after_what_is_edited() {
+    // When `u2` was said the client knew the call and no result of it.
+    let stored = "u1 c1:x t1:x u2<c1 a2";
+    holds(&[
+        (stored, "u1 c1:x u2", "u1 c1 t1 u2", CUT),
+        (stored, "u1 c1:x u3", "u1 c1 t1 u3", CUT),
+        (stored, "u1 c1:x t1:x u3", "u1 c1 t1 u3", CUT),
+        (stored, "u1 c1:x t1:x u2 a2 u3", "u1 c1 t1 u2 a2 u3", KEPT),
+        (stored, "u1 c1:x u2 t1:x a2 u3", "u1 c1 t1 u2 a2 u3", KEPT),
+        (stored, "u1 c1:x t1:x u2=other", "u1 c1 t1 u2=other", CUT),
+        (
+            "u1 c1:x t1:x u2<c1 a2 u3<a2 a3",
+            "u1 c1:x t1:x u2 a2 u4",
+            "u1 c1 t1 u2 a2 u4",
+            CUT,
+        ),
+    ]);
+}
+
+#[test]
 fn what_another_page_said_meanwhile_is_not_taken_back_by_one_that_has_not_seen_it() {
     let stored = stored("u1 a1 u2 a2");
     for (seen, after, is_cut) in [

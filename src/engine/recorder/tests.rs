@@ -30,7 +30,8 @@ fn add(stored: &mut Vec<Message>, messages: Vec<Message>) {
 proptest! {
     #[test]
     fn report_r12_and_r23_what_is_recorded_and_stored_is_what_a_client_has(
-        ops in stage::ops(), every in 1usize..6, ending in stage::endings()
+        ops in stage::ops(), every in 1usize..6,
+        ending in stage::endings(), explains in any::<bool>()
     ) {
         let mut stage = Stage::new();
         let mut stored = Vec::new();
@@ -40,7 +41,7 @@ proptest! {
                 add(&mut stored, stage.writer.take_done());
             }
         }
-        add(&mut stored, stage.writer.wind_up(&ending));
+        add(&mut stored, stage.writer.wind_up(&ending, explains));
         prop_assert!(stage.writer.take_done().is_empty());
         prop_assert!(!stage.writer.is_partial());
         stage.writer.finish(ending);
@@ -77,7 +78,7 @@ fn what_is_said_behind_a_call_waits_for_its_result() {
     assert!(matches!(taken[1].body, MessageBody::Tool { .. }));
     assert!(matches!(taken[2].body, MessageBody::Reasoning { .. }));
     // The last text may still get a call.
-    let last = stage.writer.wind_up(&Ending::Cancelled);
+    let last = stage.writer.wind_up(&Ending::Cancelled, true);
     assert_eq!(last.len(), 1);
     assert!(!ids(&taken).contains(&ids(&last)[0]));
 }
@@ -88,7 +89,7 @@ fn report_r15b_half_a_call_is_kept_with_what_was_streamed_of_it() {
     for op in op_open() {
         stage.play(op);
     }
-    let done = stage.writer.wind_up(&Ending::Cancelled);
+    let done = stage.writer.wind_up(&Ending::Cancelled, true);
     let [said, result] = done.as_slice() else {
         panic!("{done:?}")
     };

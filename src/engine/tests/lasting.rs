@@ -323,6 +323,23 @@ async fn a_session_of_another_folder_is_not_returned_to() {
 }
 
 #[tokio::test]
+async fn why_a_run_failed_stands_in_the_thread_and_is_nothing_that_an_agent_said_before() {
+    let mut machine = Machine::new();
+    told(&machine.daemon(), "r1", "fail").await;
+    machine.workdir = "/two";
+    told(&machine.daemon(), "r2", "two").await;
+    let heard = machine.last_request().history;
+    let heard = json!({"type": "MESSAGES_SNAPSHOT", "messages": &*heard});
+    assert_eq!(
+        messages(&[heard]),
+        ["user: fail", "assistant: you said fail"]
+    );
+    let shown = messages(&hydrated(&machine.daemon()).await);
+    assert_eq!(shown[2], "assistant: The run failed: it crashed.");
+    assert_eq!(shown.len(), 5);
+}
+
+#[tokio::test]
 async fn a_thread_that_is_forgotten_is_stopped_and_its_session_let_go_of() {
     let machine = Machine::new();
     let daemon = machine.daemon();

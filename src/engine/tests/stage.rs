@@ -167,7 +167,7 @@ fn apply(messages: &mut Vec<Message>, event: Event) {
         Body::MessagesSnapshot { messages: all } => *messages = all,
         Body::TextMessageStart { message_id, .. } => {
             let body = json!({"id": message_id, "role": "assistant", "content": ""});
-            find_or_push(messages, body);
+            find_or_push(messages, body).metadata = more;
         }
         Body::ReasoningMessageStart { message_id, .. } => {
             let body = json!({"id": message_id, "role": "reasoning", "content": ""});

@@ -19,6 +19,7 @@ use crate::{
     engine::{
         Policy, Runtime,
         ending::{Cause, CoreEnd, Ending},
+        ends::is_explanation,
         gate::{Circumstances, Gate},
         interrupts,
         live::{Call, Live, Sight},
@@ -256,7 +257,11 @@ impl Shell {
         let (thread, _) = self.store().look(&key, None).await;
         let lines = thread.map(|thread| thread.transcript.lines);
         let history = lines.unwrap_or_default().into_iter();
-        let history: Vec<_> = history.map(|line| line.message).collect();
+        let namespace = &self.ongoing.runtime.0.options.namespace;
+        let history = history.map(|line| line.message);
+        let history: Vec<_> = history
+            .filter(|message| !is_explanation(message, namespace))
+            .collect();
         let contents = said.iter().filter_map(|message| match &message.body {
             MessageBody::User { content, .. } => Some(content),
             _ => None,
@@ -292,15 +297,9 @@ impl Shell {
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             "run ended"
         );
-        if let (Ending::Failed { message, .. }, true) =
-            (&ending, self.ongoing.policy.explain_errors)
-        {
-            // After what was open, not in the middle of it.
-            self.writer.settle(&ending);
-            self.writer.text(&format!("The run failed: {message}."));
-        }
         let outcome = ending.outcome();
-        let last = self.writer.wind_up(&ending);
+        let explains = self.ongoing.policy.explain_errors;
+        let last = self.writer.wind_up(&ending, explains);
         if !last.is_empty() {
             self.store().add(self.ongoing.slot.key(), last).await;
         }
