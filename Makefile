@@ -2,7 +2,7 @@
 # the JavaScript and Python tests install what they need.
 
 CARGO ?= cargo
-# Where tests/clients/setup.sh puts a Node of its own if the machine has none that is new enough.
+# Where tests/clients/node.sh puts a Node of its own if the machine has none that is new enough.
 NODE_PATHS = $(CURDIR)/tests/clients/.tools/node_modules/.bin
 DAEMON = target/debug/agui-serve
 PAGE = examples/copilotkit
@@ -10,9 +10,9 @@ PAGE = examples/copilotkit
 .PHONY: run page build check lint test test-clients test-browser test-agents soak bench
 
 # Serves the demo on port 8787: no key, no network. A debug build, because its first start is the quickest; it
-# takes some minutes the first time.
+# takes some minutes the first time. ARGS are more flags.
 run:
-	$(CARGO) run
+	$(CARGO) run -- $(ARGS)
 
 # A page in front of it: in another terminal, then http://localhost:3000. The packages take some minutes the first time.
 page: $(PAGE)/.env.local
@@ -20,9 +20,9 @@ page: $(PAGE)/.env.local
 	PATH="$(NODE_PATHS):$$PATH" ./tests/clients/install.sh $(PAGE)
 	cd $(PAGE) && PATH="$(NODE_PATHS):$$PATH" npm run dev
 
-# Once; what is changed in it stays.
+# Once; what is changed in it stays. With the ARGS that the daemon is started with.
 $(PAGE)/.env.local:
-	$(CARGO) run --quiet -- connect copilotkit --env >$@.new
+	$(CARGO) run --quiet -- connect copilotkit --env $(ARGS) >$@.new
 	mv $@.new $@
 
 build:

@@ -23,9 +23,28 @@ const ROUTE: &str =
 /// The file with the variables that the route reads.
 const ENV_FILE: &str = ".env.local";
 
-/// What the page and its route import. Of the client it is the version that `CopilotKit` has itself: a newer one works,
-/// but its types do not fit.
-const PACKAGES: &str = "@copilotkit/react-core @copilotkit/runtime @ag-ui/client@0.0.59";
+/// What the page and its route import, in the versions that were tried. Of the client it is the one that `CopilotKit` has
+/// itself: a newer one works, but its types do not fit.
+const PACKAGES: &str =
+    "@copilotkit/react-core@1.74.0 @copilotkit/runtime@1.75.0 @ag-ui/client@0.0.59";
+
+/// The file with the page.
+const PAGE_FILE: &str = "app/page.tsx";
+
+/// A page to begin with.
+const PAGE: &str = r#""use client";
+
+import "@copilotkit/react-core/v2/styles.css";
+import { CopilotChat, CopilotKitProvider } from "@copilotkit/react-core/v2";
+
+export default function Page() {
+  return (
+    <CopilotKitProvider runtimeUrl="/api/copilotkit">
+      <CopilotChat />
+    </CopilotKitProvider>
+  );
+}
+"#;
 
 /// Which part is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +84,8 @@ pub(super) fn copilotkit(part: Part, inputs: &Inputs) -> anyhow::Result<String> 
         Part::Route => ROUTE.to_owned(),
         Part::Whole => format!(
             "In the folder of the page:\n\nnpm install {PACKAGES}\n\n\
-             --- {ROUTE_FILE} ---\n\n{ROUTE}\n--- {ENV_FILE} ---\n\n{variables}"
+             --- {ROUTE_FILE} ---\n\n{ROUTE}\n--- {ENV_FILE} ---\n\n{variables}\n\
+             --- {PAGE_FILE} ---\n\n{PAGE}"
         ),
     })
 }
@@ -88,7 +108,7 @@ enum Token {
     Unneeded,
     /// It reads a file.
     File {
-        path: Value,
+        path: String,
         /// Whether the daemon makes it, unless it is there.
         is_generated: bool,
     },
@@ -107,7 +127,7 @@ impl<'a> Variables<'a> {
             Some(source) => match source.path() {
                 None => Token::Environment,
                 Some(path) => Token::File {
-                    path: Value::of_path(&cwd.join(path)).with_context(|| {
+                    path: quoted(&cwd.join(path)).with_context(|| {
                         let path = path.display();
                         format!("write AGENT_TOKEN_FILE to {ENV_FILE}, which cannot hold {path}")
                     })?,
@@ -129,7 +149,9 @@ impl Display for Variables<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "# Made by `agui-serve connect copilotkit`, for {ROUTE_FILE}"
+            "# Made by `agui-serve connect copilotkit`, for {ROUTE_FILE}\n\
+             # Where the page is reached under another name than localhost, add PAGE_HOST=name:port\n\
+             # CopilotKit reports on the use of its runtime, unless there is COPILOTKIT_TELEMETRY_DISABLED=true"
         )?;
         if let [default, others @ ..] = self.agents
             && !others.is_empty()
@@ -151,57 +173,46 @@ impl Display for Variables<'_> {
                 if *is_generated {
                     writeln!(f, "# The daemon makes this file when it first starts")?;
                 }
-                let what = "A page that runs elsewhere gets the token in it as AGENT_TOKEN instead";
+                let what = "Where the page cannot read it, set AGENT_TOKEN to what is in it";
                 writeln!(f, "# {what}{or_named}\nAGENT_TOKEN_FILE={path}")
             }
             Token::Environment => {
-                let what = "Put the token here that the daemon has as AGUI_TOKEN";
+                let what = "Put here the token that the daemon has as AGUI_TOKEN";
                 writeln!(f, "# {what}{or_named}\nAGENT_TOKEN=")
             }
             Token::Named => {
                 let what = "`agui-serve token NAME` has shown it, once";
                 writeln!(
                     f,
-                    "# Put the token here of one of: {names}\n# {what}\nAGENT_TOKEN="
+                    "# Put here the token of one of: {names}\n# {what}\nAGENT_TOKEN="
                 )
             }
         }
     }
 }
 
-/// A value as Next.js reads it from a file, which is with the rules of the npm packages dotenv and dotenv-expand.
+/// A path as a value that Next.js reads from a file, if there is a way to write it.
 ///
-/// Quotes keep all but themselves, as nothing escapes them; a `$` starts a variable in any quotes, and behind a backslash
-/// it is itself. No crate writes such a value: those there are read them, or quote for a shell, which escapes more.
-#[derive(Debug)]
-struct Value(String);
-
-impl Value {
-    /// A path as a value, if there is a way to write it.
-    fn of_path(path: &Path) -> Option<Self> {
-        let text = path.to_str()?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
-        if !text.is_empty() && text.chars().all(plain) {
-            return Some(Self(text.to_owned()));
-        }
-        // A backslash at the end would hide the quote behind it.
-        if text.ends_with('\\') || text.contains(char::is_control) {
-            return None;
-        }
-        let mut quotes = ['\'', '`', '"'].into_iter();
-        let quote = quotes.find(|quote| !text.contains(*quote))?;
-        // In these alone `\n` is the end of a line.
-        if quote == '"' && text.contains('\\') {
-            return None;
-        }
-        Some(Self(format!("{quote}{}{quote}", text.replace('$', "\\$"))))
+/// It reads them with the rules of the npm packages dotenv and dotenv-expand: quotes keep all but themselves, as nothing
+/// escapes them; a `$` starts a variable in any quotes, and behind a backslash it is itself. No crate writes such a value:
+/// those there are read them, or quote for a shell, which escapes more.
+fn quoted(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return Some(text.to_owned());
     }
-}
-
-impl Display for Value {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    // A backslash at the end would hide the quote behind it.
+    if text.ends_with('\\') || text.contains(char::is_control) {
+        return None;
     }
+    let mut quotes = ['\'', '`', '"'].into_iter();
+    let quote = quotes.find(|quote| !text.contains(*quote))?;
+    // In these alone `\n` is the end of a line.
+    if quote == '"' && text.contains('\\') {
+        return None;
+    }
+    Some(format!("{quote}{}{quote}", text.replace('$', "\\$")))
 }
 
 #[cfg(test)]
@@ -224,24 +235,17 @@ mod tests {
             (r"/a\", None),
             ("/a\nB=c", None),
         ] {
-            let found = Value::of_path(Path::new(path)).map(|value| value.0);
-            assert_eq!(found.as_deref(), value, "{path}");
+            assert_eq!(quoted(Path::new(path)).as_deref(), value, "{path}");
         }
     }
 
     #[test]
-    fn the_client_is_the_one_of_the_example() {
-        let packages: serde_json::Value =
+    fn the_packages_are_those_of_the_example() {
+        let example: serde_json::Value =
             serde_json::from_str(include_str!("../../examples/copilotkit/package.json")).unwrap();
-        let version = packages["dependencies"]["@ag-ui/client"].as_str().unwrap();
-        assert!(PACKAGES.ends_with(&format!("@ag-ui/client@{version}")));
-    }
-
-    #[test]
-    fn the_route_reads_each_variable_that_is_written() {
-        for name in ["AGENT_URL", "AGENT_TOKEN", "AGENT_TOKEN_FILE"] {
-            let names = ROUTE.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            assert!(names.into_iter().any(|found| found == name), "{name}");
+        for package in PACKAGES.split(' ') {
+            let (name, version) = package.rsplit_once('@').unwrap();
+            assert_eq!(example["dependencies"][name], version, "{name}");
         }
     }
 }

@@ -60,6 +60,7 @@ impl Display for Screen<'_> {
                 )?;
             }
         }
+        writeln!(f, "\nA page in front of it: agui-serve connect copilotkit")?;
         writeln!(f, "\nlistening on {}", self.url)
     }
 }

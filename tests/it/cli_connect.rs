@@ -32,7 +32,12 @@ async fn variables(program: Program) -> Vec<String> {
     let home = program.home.path().to_str().unwrap().to_owned();
     let text = shown(program).await;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.replace(&home, "~")).collect()
+    let lines: Vec<_> = lines.map(|line| line.replace(&home, "~")).collect();
+    for line in &lines {
+        let (name, _) = line.split_once('=').unwrap();
+        assert!(ROUTE.contains(name), "the route reads {name}");
+    }
+    lines
 }
 
 #[tokio::test]
@@ -43,9 +48,11 @@ async fn without_any_configuration_a_page_reads_the_token_that_the_daemon_will_m
     let token = home.join(".local/state/agui-serve/token");
     let wanted = format!(
         "# Made by `agui-serve connect copilotkit`, for app/api/copilotkit/[[...slug]]/route.ts\n\
+         # Where the page is reached under another name than localhost, add PAGE_HOST=name:port\n\
+         # CopilotKit reports on the use of its runtime, unless there is COPILOTKIT_TELEMETRY_DISABLED=true\n\
          AGENT_URL=http://127.0.0.1:8787/agui\n\
          # The daemon makes this file when it first starts\n\
-         # A page that runs elsewhere gets the token in it as AGENT_TOKEN instead\n\
+         # Where the page cannot read it, set AGENT_TOKEN to what is in it\n\
          AGENT_TOKEN_FILE={}\n",
         token.display()
     );
@@ -148,17 +155,20 @@ async fn each_part_is_shown_alone_or_under_its_name() {
     let env = show(&["--env"]).await;
     assert_eq!(route, ROUTE);
     let wanted = [
-        "npm install @copilotkit/react-core @copilotkit/runtime @ag-ui/client@0.0.59\n",
+        "npm install @copilotkit/react-core@",
         "--- app/api/copilotkit/[[...slug]]/route.ts ---\n",
         ROUTE,
         "--- .env.local ---\n",
         &env,
+        "--- app/page.tsx ---\n",
+        "import \"@copilotkit/react-core/v2/styles.css\";\n",
+        "<CopilotKitProvider runtimeUrl=\"/api/copilotkit\">\n",
     ];
     let mut rest = whole.as_str();
     for part in wanted {
         (_, rest) = rest.split_once(part).unwrap();
     }
-    assert_eq!(rest, "");
+    assert!(rest.ends_with("}\n"), "{rest}");
 }
 
 #[tokio::test]

@@ -1,63 +1,52 @@
 "use client";
 
-import { useState, type FormEvent } from "react";
+import type { Field, Form } from "./asked";
+import { Card, useAnswer, type Send } from "./card";
 
-interface Field {
-  type?: string;
-  title?: string;
-  description?: string;
-  enum?: string[];
-  minimum?: number;
-  maximum?: number;
-}
-
-interface Props {
+interface Props extends Form {
   title: string;
-  /** A JSON schema of an object with plain fields. */
-  schema?: { properties?: Record<string, Field>; required?: string[] };
-  onAnswer: (answer: unknown) => void;
-  onCancel: () => void;
+  onAnswer: Send;
+  onCancel: Send;
 }
 
 /** A form that the agent has made. */
-export function FormCard({ title, schema, onAnswer, onCancel }: Props) {
-  const [isSent, setIsSent] = useState(false);
-  const fields = Object.entries(schema?.properties ?? {});
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+export function FormCard({ title, properties, required = [], onAnswer, onCancel }: Props) {
+  const { answer, canAnswer } = useAnswer((values) => (values === undefined ? onCancel(values) : onAnswer(values)));
+  const fields = Object.entries(properties);
+  const submit = (form: FormData) => {
     const values = fields.map(([name, { type }]) => [name, valueOf(form.get(name), type)]);
-    setIsSent(true);
-    onAnswer(Object.fromEntries(values.filter(([, value]) => value !== undefined)));
+    return answer(Object.fromEntries(values.filter(([, value]) => value !== undefined)));
   };
   return (
-    <form className="card question" aria-label="Form" onSubmit={submit}>
-      <h3>{title}</h3>
-      <fieldset disabled={isSent}>
+    <Card className="question" title={title} onSubmit={submit}>
+      <fieldset disabled={!canAnswer}>
         {fields.map(([name, field]) => (
           <label key={name}>
             <span>
               {field.title ?? name}
               {field.description && <small>{field.description}</small>}
             </span>
-            <Input name={name} field={field} isRequired={schema?.required?.includes(name) ?? false} />
+            <Input name={name} field={field} isRequired={required.includes(name)} />
           </label>
         ))}
-        <div className="actions">
-          <button className="allow_once">Answer</button>
-          <button type="button" onClick={onCancel}>
-            Skip
-          </button>
-        </div>
       </fieldset>
-    </form>
+      <div className="actions">
+        <button className="primary" disabled={!canAnswer}>
+          Answer
+        </button>
+        <button type="button" disabled={!canAnswer} onClick={() => answer(undefined)}>
+          Skip
+        </button>
+      </div>
+    </Card>
   );
 }
 
 function Input({ name, field, isRequired }: { name: string; field: Field; isRequired: boolean }) {
   if (field.enum) {
     return (
-      <select name={name} required={isRequired}>
+      <select name={name} required={isRequired} defaultValue="">
+        <option value="" />
         {field.enum.map((value) => (
           <option key={value}>{value}</option>
         ))}
@@ -65,22 +54,17 @@ function Input({ name, field, isRequired }: { name: string; field: Field; isRequ
     );
   }
   if (field.type === "boolean") return <input type="checkbox" name={name} />;
-  const isNumber = field.type === "number" || field.type === "integer";
-  const step = field.type === "number" ? "any" : undefined;
-  return (
-    <input
-      name={name}
-      type={isNumber ? "number" : "text"}
-      step={step}
-      min={field.minimum}
-      max={field.maximum}
-      required={isRequired}
-    />
-  );
+  if (!isNumber(field.type)) return <input name={name} required={isRequired} />;
+  const step = field.type === "number" ? "any" : 1;
+  return <input name={name} type="number" step={step} min={field.minimum} max={field.maximum} required={isRequired} />;
 }
 
 function valueOf(text: FormDataEntryValue | null, type?: string): unknown {
   if (type === "boolean") return text !== null;
   if (text === null || text === "") return undefined;
-  return type === "number" || type === "integer" ? Number(text) : text;
+  return isNumber(type) ? Number(text) : text;
+}
+
+function isNumber(type?: string): boolean {
+  return type === "number" || type === "integer";
 }

@@ -2,10 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 
-/**
- * What this browser keeps under a name, beyond a reload: undefined until it is known, for the server keeps nothing, and
- * what `make` makes where nothing is kept.
- */
+/** A text that this browser keeps beyond a reload. `make` gives the first; undefined on the server and in the first render. */
 export function useKept(name: string, make: () => string) {
   const [value, setValue] = useState<string>();
   const keep = useCallback(

@@ -23,16 +23,16 @@ interface Props {
   onOpen: (id: number) => void;
 }
 
-export function Records({ open, onOpen }: Props) {
+export function Orders({ open, onOpen }: Props) {
   const section = useRef<HTMLElement>(null);
   // Whoever opened it, the person sees it.
   useEffect(() => {
     section.current?.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [open]);
   return (
-    <section className="records" aria-label="Orders" ref={section}>
+    <section className="orders" aria-label="Orders" ref={section}>
       <h2>Orders</h2>
-      <ul>
+      <ul role="list">
         {ORDERS.map((order) => (
           <li key={order.id}>
             <button aria-current={order.id === open} onClick={() => onOpen(order.id)}>

@@ -1,40 +1,29 @@
 "use client";
 
-import { useState } from "react";
-
-/** What the agent is about to do. An option is an answer that the agent offers, in its own words. */
-export interface Permission {
-  toolName: string;
-  path: string;
-  params: unknown;
-  options: { optionId: string; name: string; kind: string }[];
-  diffs: { path: string; oldText?: string; newText: string }[];
-}
+import type { Permission } from "./asked";
+import { Card, useAnswer, type Send } from "./card";
+import { Values } from "./values";
 
 interface Props extends Partial<Permission> {
   title: string;
-  /** Takes the answer. There is none before the call is complete, and none any more once it has been answered. */
-  onAnswer?: (answer: unknown) => void;
+  /** There is none before the call is complete, and none any more once it has been answered. */
+  onAnswer?: Send;
   answered?: string;
 }
 
+/** A request for permission: what is to be done, and the answers that the agent offers. */
 export function PermissionCard({ title, path, params, options = [], diffs = [], onAnswer, answered }: Props) {
-  const [isSent, setIsSent] = useState(false);
-  const answer = (optionId: string) => {
-    setIsSent(true);
-    onAnswer?.({ optionId });
-  };
+  const { answer, canAnswer } = useAnswer(onAnswer);
   return (
-    <section className="card permission" aria-label="Permission">
-      <h3>{title}</h3>
+    <Card className="permission" title={title}>
       {path && <code className="path">{path}</code>}
       {diffs.length > 0
         ? diffs.map((diff) => <Diff key={diff.path} {...diff} />)
-        : params !== undefined && <pre>{JSON.stringify(params, null, 2)}</pre>}
+        : params !== undefined && <Values of={params} />}
       {answered === undefined ? (
         <div className="actions">
           {options.map(({ optionId, name, kind }) => (
-            <button key={optionId} className={kind} disabled={isSent || !onAnswer} onClick={() => answer(optionId)}>
+            <button key={optionId} type="button" data-kind={kind} disabled={!canAnswer} onClick={() => answer({ optionId })}>
               {name}
             </button>
           ))}
@@ -42,7 +31,7 @@ export function PermissionCard({ title, path, params, options = [], diffs = [], 
       ) : (
         <p className="answer">{chosen(options, answered)}</p>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -51,9 +40,9 @@ function chosen(options: Permission["options"], answered: string): string {
   return options.find(({ optionId }) => answered === JSON.stringify({ optionId }))?.name ?? answered;
 }
 
-function Diff({ oldText, newText }: { oldText?: string; newText: string }) {
+function Diff({ path, oldText, newText }: NonNullable<Permission["diffs"]>[number]) {
   return (
-    <pre className="diff">
+    <pre className="diff" aria-label={`Change of ${path}`}>
       {lines(oldText).map((line, at) => (
         <del key={`-${at}`}>{line}</del>
       ))}
@@ -64,6 +53,6 @@ function Diff({ oldText, newText }: { oldText?: string; newText: string }) {
   );
 }
 
-function lines(text = ""): string[] {
-  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+function lines(text: string | null | undefined): string[] {
+  return text ? text.replace(/\n$/, "").split("\n") : [];
 }

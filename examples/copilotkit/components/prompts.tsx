@@ -1,24 +1,29 @@
 "use client";
 
 import { useHumanInTheLoop, useInterrupt } from "@copilotkit/react-core/v2";
-import { z } from "zod";
 
+import { FORM, PERMISSION, QUESTIONS } from "./asked";
 import { FormCard } from "./form-card";
-import { PermissionCard, type Permission } from "./permission-card";
-import { QuestionCard, type Question } from "./question-card";
+import { PermissionCard } from "./permission-card";
+import { QuestionCard } from "./question-card";
 
 /** The agent's run ends with what it wants to know, and goes on in the run that brings the answer. */
 export function PromptsAsInterrupts() {
   useInterrupt({
     render: ({ interrupts, resolve, cancel }) => (
-      <div className="prompts">
-        {interrupts.map(({ id, message = "", metadata = {}, responseSchema }) => {
-          const details = metadata.pando as Partial<Permission> & { questions?: Question[] };
-          const answer = (payload: unknown) => void resolve(payload, id);
-          if (details.questions) return <QuestionCard key={id} questions={details.questions} onAnswer={answer} />;
-          if (details.options) return <PermissionCard key={id} {...details} title={message} onAnswer={answer} />;
+      <div>
+        {interrupts.map(({ id, message = "The agent asks", metadata, responseSchema }) => {
+          const answer = (payload: unknown) => resolve(payload, id);
+          // It stands under the daemon's namespace.
+          const [about] = Object.values(metadata ?? {});
+          const { data: asked } = QUESTIONS.safeParse(about);
+          if (asked) return <QuestionCard key={id} {...asked} onAnswer={answer} />;
+          const { data: permission } = PERMISSION.safeParse(about);
+          if (permission) return <PermissionCard key={id} title={message} {...permission} onAnswer={answer} />;
+          const { data: form } = FORM.safeParse(responseSchema);
+          const { properties = {}, required } = form ?? {};
           return (
-            <FormCard key={id} title={message} schema={responseSchema} onAnswer={answer} onCancel={() => void cancel(id)} />
+            <FormCard key={id} title={message} {...{ properties, required }} onAnswer={answer} onCancel={() => cancel(id)} />
           );
         })}
       </div>
@@ -27,41 +32,23 @@ export function PromptsAsInterrupts() {
   return null;
 }
 
-const OPTION = z.object({ optionId: z.string(), name: z.string(), kind: z.string() });
-const QUESTION = z.object({
-  id: z.string().optional(),
-  question: z.string(),
-  header: z.string().optional(),
-  multiSelect: z.boolean().optional(),
-  options: z.array(z.object({ label: z.string(), description: z.string().optional() })).optional(),
-});
-
-/** The same, as calls of tools that the page has for it: a page that declares them is never sent an interrupt for them. */
+/**
+ * The same, as calls of tools that the page has for it: a page that declares them is sent no interrupts for them. Forms
+ * have no such tool.
+ */
 export function PromptsAsTools() {
   useHumanInTheLoop({
     name: "pando_permission_request",
     description: "Asks the person for permission",
-    parameters: z.object({
-      toolName: z.string(),
-      action: z.string(),
-      description: z.string().optional(),
-      path: z.string().optional(),
-      params: z.any(),
-      options: z.array(OPTION),
-    }),
+    parameters: PERMISSION,
     render: ({ args, respond, result }) => (
-      <PermissionCard
-        {...args}
-        title={args.description ?? `Allow ${args.toolName ?? "it"}?`}
-        onAnswer={respond}
-        answered={result}
-      />
+      <PermissionCard {...args} title={args.description ?? "Permission"} onAnswer={respond} answered={result} />
     ),
   });
   useHumanInTheLoop({
     name: "AskUserQuestion",
     description: "Asks the person",
-    parameters: z.object({ questions: z.array(QUESTION) }),
+    parameters: QUESTIONS,
     render: ({ args, respond, result }) => (
       <QuestionCard questions={args.questions ?? []} onAnswer={respond} answered={result} />
     ),

@@ -1,74 +1,55 @@
 "use client";
 
-import { useState, type FormEvent } from "react";
-
-export interface Question {
-  id?: string;
-  question: string;
-  header?: string;
-  multiSelect?: boolean;
-  options?: { label: string; description?: string }[];
-}
+import type { Question } from "./asked";
+import { Card, useAnswer, type Send } from "./card";
 
 interface Props {
   questions: readonly Question[];
-  onAnswer?: (answer: unknown) => void;
+  onAnswer?: Send;
   answered?: string;
 }
 
 /** Some questions with a choice of answers each, to which the person can always say something else. */
 export function QuestionCard({ questions, onAnswer, answered }: Props) {
-  const [isSent, setIsSent] = useState(false);
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    setIsSent(true);
-    onAnswer?.({
-      answers: questions.map((question, at) => ({
-        questionId: idOf(question, at),
-        selected: form.getAll(idOf(question, at)),
-        otherText: form.get(`${idOf(question, at)}-other`) || undefined,
+  const { answer, canAnswer } = useAnswer(onAnswer);
+  const submit = (values: FormData) =>
+    answer({
+      answers: questions.map(({ id }, at) => ({
+        // A question without an id is called by its place.
+        questionId: id ?? `q${at + 1}`,
+        selected: values.getAll(`choice-${at}`),
+        otherText: values.get(`other-${at}`) || undefined,
       })),
     });
-  };
-  const skip = () => {
-    setIsSent(true);
-    onAnswer?.({ cancelled: true });
-  };
   return (
-    <form className="card question" aria-label="Questions" onSubmit={submit}>
-      {questions.map((question, at) => (
-        <fieldset key={idOf(question, at)} disabled={isSent || !onAnswer}>
-          <legend>{question.question}</legend>
-          {question.options?.map(({ label, description }) => (
+    <Card className="question" title="The agent asks" onSubmit={submit}>
+      {questions.map(({ question, multiSelect, options }, at) => (
+        <fieldset key={at} disabled={!canAnswer}>
+          <legend>{question}</legend>
+          {options?.map(({ label, description }) => (
             <label key={label}>
-              <input type={question.multiSelect ? "checkbox" : "radio"} name={idOf(question, at)} value={label} />
+              <input type={multiSelect ? "checkbox" : "radio"} name={`choice-${at}`} value={label} />
               <span>
                 {label}
                 {description && <small>{description}</small>}
               </span>
             </label>
           ))}
-          <input name={`${idOf(question, at)}-other`} placeholder="Something else" aria-label="Something else" />
+          <input name={`other-${at}`} placeholder="Something else" aria-label={`Something else: ${question}`} />
         </fieldset>
       ))}
       {answered === undefined ? (
         <div className="actions">
-          <button className="allow_once" disabled={isSent || !onAnswer}>
+          <button className="primary" disabled={!canAnswer}>
             Answer
           </button>
-          <button type="button" disabled={isSent || !onAnswer} onClick={skip}>
+          <button type="button" disabled={!canAnswer} onClick={() => answer({ cancelled: true })}>
             Skip
           </button>
         </div>
       ) : (
         <p className="answer">Answered</p>
       )}
-    </form>
+    </Card>
   );
-}
-
-/** What an answer names the question by: its id, or else q1, q2 and so on. */
-function idOf({ id }: Question, at: number): string {
-  return id ?? `q${at + 1}`;
 }

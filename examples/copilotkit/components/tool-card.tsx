@@ -1,5 +1,7 @@
 "use client";
 
+import { Values } from "./values";
+
 interface Props {
   name: string;
   args: unknown;
@@ -16,11 +18,21 @@ export function ToolCard({ name, args, status, result }: Props) {
         <span className="dot" aria-hidden />
         <code>{name}</code>
         <span className="brief">{brief(args)}</span>
-        <span className="status">{isDone ? "done" : "running"}</span>
+        {isDone ? <span className="status">done</span> : <Unfinished />}
       </summary>
-      <pre>{JSON.stringify(args, null, 2)}</pre>
+      <Values of={args} />
       {isDone && <pre className="result">{result}</pre>}
     </details>
+  );
+}
+
+/** Without a result a call runs, or waits for somebody, or was stopped: which one the chat around it knows, see globals.css. */
+function Unfinished() {
+  return (
+    <>
+      <span className="status while-running">running</span>
+      <span className="status otherwise">open</span>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@
 import { useDefaultRenderTool, useFrontendTool } from "@copilotkit/react-core/v2";
 import { z } from "zod";
 
-import { ORDERS } from "./records";
+import { ORDERS } from "./orders";
 import { ToolCard } from "./tool-card";
 
 interface Props {
@@ -17,8 +17,9 @@ export function Tools({ onOpen }: Props) {
     description: "Opens an order in the page, so that the person sees it",
     parameters: z.object({ id: z.number().describe("The number of the order") }),
     handler: async ({ id }) => {
+      // A model may send the number as text: arguments come as they were written.
       const order = ORDERS.find((one) => one.id === Number(id));
-      if (order === undefined) return `there is no order ${id}`;
+      if (order === undefined) return "there is no such order";
       onOpen(order.id);
       return order;
     },
