@@ -11,32 +11,24 @@ import { setTimeout as pause } from "node:timers/promises";
 import { within } from "../clients/report.mjs";
 import { parseBody } from "../clients/wire.mjs";
 import { startDaemon, stopDaemon } from "./daemon.mjs";
-import { startModelServer } from "./model-server.mjs";
 import { marked, untilMarked } from "./processes.mjs";
+import { WAITING, dismiss, engage, ownCall } from "./scripted.mjs";
 
 /** How long an agent may take until it does something: several seconds go into its start alone. */
 const BUSY_WITHIN = 60_000;
 /** How long a process may take to go once nothing needs it any more. */
 const GONE_WITHIN = 10_000;
-/** A command that runs until it is ended, and that no agent refuses, as some do a long sleep. */
-const WAITING = "tail -f note.txt";
 const BUSY_PAUSE = 100;
-const MARK = "AGUI_TEST_MARK";
 const SLOW = "[[slow:200]]";
 
 /** Writes the agent's home, starts the model, and resolves to the bench, whose daemon has yet to be started. */
 export async function setUp(name, program, runner) {
-  const recipe = await import(`./${name}/recipe.mjs`);
   const dir = mkdtempSync(join(tmpdir(), `agui-${name}-`));
   const workdir = join(dir, "work");
   mkdirSync(workdir);
   writeFileSync(join(workdir, "note.txt"), "the note says hello\n");
-  const model = await startModelServer();
-  const { command, args, env } = recipe.prepare(join(dir, "home"), model.port, { mayEdit: true });
-  const secret = randomUUID();
-  // The preset of that name knows the mode in which the agent asks.
-  const agent = { name, preset: name, command, args, workdir, env: { ...env, [MARK]: secret } };
-  return new Bench({ program: realpathSync(program), runner, recipe, dir, workdir, model, agent, mark: `${MARK}=${secret}` });
+  const engaged = await engage(name, dir, workdir, { mayEdit: true });
+  return new Bench({ program: realpathSync(program), runner, dir, workdir, ...engaged });
 }
 
 class Bench {
@@ -54,8 +46,7 @@ class Bench {
 
   async tearDown() {
     await stopDaemon(this.daemon, "SIGKILL");
-    marked(this.mark).forEach(({ pid }) => process.kill(pid, "SIGKILL"));
-    await this.model.close();
+    await dismiss(this);
     rmSync(this.dir, { recursive: true, force: true });
   }
 
@@ -87,8 +78,7 @@ class Bench {
 
   /** The script of a call of one of the tools in the agent's recipe. */
   call(tool, ...values) {
-    const [name, args] = this.recipe.tools[tool](...values);
-    return `[[call:${name} ${JSON.stringify(args)}]]`;
+    return ownCall(this.recipe, tool, ...values);
   }
 
   /** The newest request for which the model played a script with this text; those without tools are for titles. */

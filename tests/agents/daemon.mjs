@@ -13,8 +13,8 @@ const STOP_TIMEOUT = 15_000;
 const KEPT_LINES = 40;
 
 /**
- * Starts `program` on a free port with `agent` (`{name, env, …}`, with the keys of its configuration) as its only agent and
- * `settings` for it, and resolves to `{url, child, exited, log}` once it has printed where it serves. `dir`
+ * Starts `program` on a free port with `agent` as its only agent (`{name, …}`: the keys of its section, `env` among them) and
+ * with `settings` for it, and resolves to `{url, child, exited, log}` once it has printed where it serves. `dir`
  * becomes its home.
  */
 export async function startDaemon(program, dir, agent, settings, token) {

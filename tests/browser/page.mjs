@@ -1,11 +1,12 @@
 // The example's page in a browser, as a person sees and uses it.
 
+import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { chromium } from "playwright-core";
 
-const PROGRAM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const PROGRAM = process.env.CHROMIUM || "/usr/bin/chromium";
 /** A browser of a test asks nobody on the internet for anything, and may run as root. */
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -26,7 +27,7 @@ export async function visit(browser, url, shots) {
   context.setDefaultTimeout(PATIENCE);
   const page = new Page(await context.newPage(), shots);
   await page.tab.goto(url);
-  await page.input.waitFor();
+  await page.suggestions.first().waitFor();
   return page;
 }
 
@@ -39,8 +40,14 @@ class Page {
     this.shots = shots;
     tab.on("pageerror", (error) => this.complaints.push(error.message));
     tab.on("console", (line) => line.type() === "error" && this.complaints.push(line.text()));
+    /** What the server has sent, for whoever looks for what it must not send. */
+    this.received = [];
+    tab.on("response", (response) => this.received.push(response.text().catch(() => "")));
     this.input = tab.getByTestId("copilot-chat-textarea");
     this.answers = tab.getByTestId("copilot-assistant-message");
+    this.prompts = tab.getByTestId("copilot-user-message");
+    this.suggestions = tab.getByTestId("copilot-suggestion");
+    this.tools = tab.locator(".tool");
     this.permission = tab.locator(".permission");
     this.question = tab.locator(".question");
     this.notices = tab.locator(".notices");
@@ -49,22 +56,20 @@ class Page {
   /** Begins another conversation, in which the agent asks in this way. */
   async beginAnew(askedBy = "interrupt") {
     await this.tab.getByRole("button", { name: "New chat" }).click();
-    await this.askBy(askedBy);
-  }
-
-  async askBy(way) {
-    await this.tab.locator("header select").selectOption(way);
+    await this.tab.locator("header select").selectOption(askedBy);
+    await this.suggestions.first().waitFor();
+    assert.equal(await this.prompts.count() + await this.answers.count(), 0, "a new conversation is empty");
   }
 
   /** The order that is open. */
-  openRecord() {
-    return this.tab.locator('.records [aria-current="true"]');
+  openOrder() {
+    return this.tab.locator('.orders [aria-current="true"]');
   }
 
   async say(text) {
     await this.input.fill(text);
     await this.input.press("Enter");
-    await this.tab.getByTestId("copilot-user-message").filter({ hasText: text.slice(0, 40) }).last().waitFor();
+    await this.prompts.filter({ hasText: text.slice(0, 40) }).last().waitFor();
   }
 
   /** Resolves once a message of the agent's has this in it, to that message. It may take `timeout` milliseconds. */
@@ -103,19 +108,30 @@ class Page {
     return this.tab.evaluate(() => localStorage.getItem("order-desk.thread"));
   }
 
-  /** Takes a picture of what the page looks like on a desktop and on a phone. */
-  async shoot(name) {
-    mkdirSync(this.shots, { recursive: true });
-    for (const [width, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
-      await this.tab.setViewportSize(viewport);
-      await this.tab.screenshot({ path: join(this.shots, `${name}-${width}.png`) });
-    }
-    await this.tab.setViewportSize(DESKTOP);
+  /** How many messages and calls there are, and what the answers say. */
+  async content() {
+    return { prompts: await this.prompts.count(), tools: await this.tools.count(), answers: await this.answers.allInnerTexts() };
   }
 
-  /** What went wrong in the page and was told to nobody else. */
+  /** Takes a picture of what the page looks like on a desktop and on a phone, where nothing is to stick out. */
+  async shoot(name) {
+    mkdirSync(this.shots, { recursive: true });
+    try {
+      for (const [width, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+        await this.tab.setViewportSize(viewport);
+        await this.tab.screenshot({ path: join(this.shots, `${name}-${width}.png`) });
+        const wide = await this.tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        assert.ok(wide <= 0, `${name} is ${wide} pixels too wide on a ${width}`);
+      }
+    } finally {
+      await this.tab.setViewportSize(DESKTOP);
+    }
+  }
+
+  /** What went wrong in the page and was told to nobody else since it was last asked. */
   async takeComplaints() {
-    const told = await this.notices.allInnerTexts();
+    const told = await this.notices.locator("li").allInnerTexts();
+    if (told.length > 0) await this.notices.getByRole("button", { name: "Dismiss" }).click();
     return [...this.complaints.splice(0), ...told];
   }
 

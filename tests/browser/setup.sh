@@ -16,22 +16,25 @@ export NEXT_TELEMETRY_DISABLED=1
 "$tests/clients/install.sh" "$here" "$page"
 
 cd "$page"
-sources=$(find app components ./*.ts ./*.json -type f ! -name next-env.d.ts | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum)
+sources=$(find . "$here/setup.sh" \( -name node_modules -o -name .next -o -name '.env.local*' -o -name next-env.d.ts -o -name '*.tsbuildinfo' \) -prune \
+    -o -type f -print | LC_ALL=C sort | xargs -d '\n' sha256sum)
 if [ "$sources" != "$(cat "$built" 2>/dev/null)" ]; then
     echo "setup: building the page"
-    rm -rf .next
-    npm run --silent build >build.log 2>&1 || { cat build.log >&2; exit 1; }
+    rm -f "$built"
+    npm run --silent build >"$here/build.log" 2>&1 || { cat "$here/build.log" >&2; exit 1; }
     printf '%s\n' "$sources" >"$built"
 fi
 if [ "$sources" != "$(cat "$newest/$built" 2>/dev/null)" ]; then
     echo "setup: the page with @ag-ui/client $client"
     rm -rf "$newest"
     mkdir "$newest"
-    # Files that are the same take no room; npm writes only those anew that differ.
-    cp -al node_modules package.json package-lock.json .npmrc .env next.config.ts "$newest"
-    (cd "$newest" && rm node_modules/.package-lock.json node_modules/.installed-lock && cp --remove-destination "$page"/package*.json . &&
-        npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error "@ag-ui/client@$client")
+    cp package.json package-lock.json .npmrc .env next.config.ts "$newest"
+    # Links, which take no room: npm puts new files in the place of those that differ, but for its own list.
+    cp -al node_modules "$newest"
+    rm "$newest/node_modules/.package-lock.json" "$newest/node_modules/.installed-lock"
+    (cd "$newest" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error "@ag-ui/client@$client")
     # As it was built: the packages that run on the server are looked up when it starts.
-    mkdir "$newest/.next"
-    (cd .next && find . -mindepth 1 -maxdepth 1 ! -name cache ! -name dev -exec cp -a {} "$newest/.next/" \;)
+    cp -a .next "$newest"
+    rm -rf "$newest/.next/cache" "$newest/.next/dev" "$newest/$built"
+    printf '%s\n' "$sources" >"$newest/$built"
 fi
