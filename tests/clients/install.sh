@@ -3,10 +3,11 @@
 # installed and has not changed stays as it is, and needs no network.
 set -eu
 
-tests=$(cd "$(dirname "$0")/.." && pwd)
+[ $# -gt 0 ] || { echo "install: no folder" >&2; exit 2; }
+root=$(cd "$(dirname "$0")/../.." && pwd)
 for folder; do
     folder=$(cd "$folder" && pwd)
-    name=${folder#"$tests"/}
+    name=${folder#"$root"/}
     lock=$folder/package-lock.json
     stamp=$folder/node_modules/.installed-lock
     if cmp -s "$lock" "$stamp"; then

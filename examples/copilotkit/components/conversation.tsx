@@ -3,10 +3,12 @@
 import { CopilotChat, CopilotKitProvider, useAgent, useConfigureSuggestions, useCopilotKit } from "@copilotkit/react-core/v2";
 import { useEffect } from "react";
 
-import type { Way } from "./desk";
 import { Notices, useNotices } from "./notices";
 import { PromptsAsInterrupts, PromptsAsTools } from "./prompts";
 import { Tools } from "./tools";
+
+/** How the agent asks the person: by ending its run (`interrupt`), or by calling a tool that the page declares (`tool`). */
+export type Way = "interrupt" | "tool";
 
 /** What a newcomer can try. The demo agent knows these words, any other one makes of them what it can. */
 const SUGGESTIONS = [

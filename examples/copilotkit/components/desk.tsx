@@ -2,12 +2,9 @@
 
 import { useState } from "react";
 
-import { Conversation } from "./conversation";
+import { Conversation, type Way } from "./conversation";
 import { useKept } from "./kept";
 import { Orders } from "./orders";
-
-/** How the agent asks the person: by ending its run (`interrupt`), or by calling a tool that the page declares (`tool`). */
-export type Way = "interrupt" | "tool";
 
 const newThread = () => crypto.randomUUID();
 const toWay = (kept?: string): Way => (kept === "tool" ? "tool" : "interrupt");
