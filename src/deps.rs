@@ -251,7 +251,7 @@ pub struct TurnRequest {
     /// The session to go on with.
     pub session: Session,
     /// What was said in the thread before the prompt, as the daemon keeps it: for a core without a memory of
-    /// its own, and for a session that has not heard it.
+    /// its own, and for a session that has not heard it. Without the daemon's own words on why a run failed.
     pub history: Arc<[Message]>,
     /// What the person said: the trailing user message.
     pub prompt: Content,

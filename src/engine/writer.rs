@@ -434,8 +434,8 @@ impl Writer {
     }
 
     /// Settles what there is ([`Writer::settle`]), then says why the run failed, if it has and `explains` wants it,
-    /// in a message of its own ([`ends::is_explanation`]). Nothing but [`Writer::finish`] is left to do, and the last messages are given: they
-    /// can be stored before a client reads that the run has ended.
+    /// in a message of its own ([`ends::is_explanation`]). Nothing but [`Writer::finish`] is left to do, and the last
+    /// messages are given: they can be stored before a client reads that the run has ended.
     pub(super) fn wind_up(&mut self, ending: &Ending, explains: bool) -> Vec<Message> {
         self.settle(ending);
         if let Some(why) = ending.explanation().filter(|_| explains) {
