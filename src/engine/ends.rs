@@ -48,6 +48,16 @@ pub(super) fn is_explanation(message: &Message, namespace: &Namespace) -> bool {
     matches!(message.body, MessageBody::Assistant { .. }) && is_error == Some(&true.into())
 }
 
+/// A history as an agent is told it: what the daemon has said in its place is no word of its own.
+pub(super) fn as_told<C: FromIterator<Message>>(
+    history: impl Iterator<Item = Message>,
+    namespace: &Namespace,
+) -> C {
+    history
+        .filter(|message| !is_explanation(message, namespace))
+        .collect()
+}
+
 /// Something that AG-UI has no event for, under the daemon's namespace.
 pub(super) fn notice(namespace: &Namespace, name: &str, value: Value) -> Body {
     let too_long = value.to_string().len() > bounds::TEXT;

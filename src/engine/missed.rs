@@ -18,7 +18,6 @@ const BYTES: usize = 4 * 1024 * 1024;
 /// that has none in the transcript either, because the page's answer is awaited or was passed over, stays as it is.
 pub(super) fn results(past: &[Line], shown: &[Message]) -> Vec<Message> {
     let mut known: HashSet<&ToolCallId> = shown.iter().filter_map(answered).collect();
-    let ids: HashSet<_> = shown.iter().map(|message| &message.id).collect();
     let calls = shown.iter().flat_map(|message| match &message.body {
         MessageBody::Assistant { tool_calls, .. } => tool_calls.as_slice(),
         _ => &[],
@@ -27,6 +26,7 @@ pub(super) fn results(past: &[Line], shown: &[Message]) -> Vec<Message> {
     if lacking.is_empty() {
         return Vec::new();
     }
+    let ids: HashSet<_> = shown.iter().map(|message| &message.id).collect();
     // What a history has brought has the message before it.
     let own = past.iter().filter(|line| line.after.is_none());
     let own = own.map(|line| &line.message);

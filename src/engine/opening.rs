@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::{
     Namespace, Reader, Runtime, StartError,
-    ends::{RunIds, is_explanation},
+    ends::{RunIds, as_told},
     history::{self, Told},
     live::{Call, Stage},
     log::Log,
@@ -69,13 +69,10 @@ impl Beginning {
         let past = told.after(&stored);
         let missed = missed::results(&past, &input.messages);
         let past = past.into_iter().map(|line| line.message);
-        let history = told.before(&stored).into_iter();
         Self {
             session,
             is_moved,
-            history: history
-                .filter(|message| !is_explanation(message, namespace))
-                .collect(),
+            history: as_told(told.before(&stored).into_iter(), namespace),
             missed,
             past: (!stored.is_partial).then(|| past.collect()),
             asked: told.lines.iter().map(|line| line.message.clone()).collect(),

@@ -19,7 +19,7 @@ use crate::{
     engine::{
         Policy, Runtime,
         ending::{Cause, CoreEnd, Ending},
-        ends::is_explanation,
+        ends::as_told,
         gate::{Circumstances, Gate},
         interrupts,
         live::{Call, Live, Sight},
@@ -259,9 +259,7 @@ impl Shell {
         let history = lines.unwrap_or_default().into_iter();
         let namespace = &self.ongoing.runtime.0.options.namespace;
         let history = history.map(|line| line.message);
-        let history: Vec<_> = history
-            .filter(|message| !is_explanation(message, namespace))
-            .collect();
+        let history: Vec<_> = as_told(history, namespace);
         let contents = said.iter().filter_map(|message| match &message.body {
             MessageBody::User { content, .. } => Some(content),
             _ => None,
