@@ -7,9 +7,11 @@
 // that came after the prompt, so the server keeps no memory of conversations. [[slow:MS]] sets the pause
 // before every later word, thought and call. A tool may be named by its ending (`*read_file`). Arguments are an object,
 // or a string for a tool that takes free text, and must not contain "]]". A request that offers no tools, such as
-// the one for a conversation's title, gets no calls.
+// the one for a conversation's title, gets no calls. What a session is told of an earlier one is no script: an agent
+// that has lost its session, killed before it had written it down, would do everything again.
 
 const DIRECTIVE = /\[\[(think|say|call|slow):([\s\S]*?)\]\]/g;
+const TOLD = /<earlier_conversation>[\s\S]*?<\/earlier_conversation>/g;
 
 /** Whether a text carries a script. */
 export function hasScript(text) {
@@ -24,7 +26,7 @@ export function hasScript(text) {
 export function responseSteps(text, due, tools) {
   const responses = [[]];
   let pause = 0;
-  for (const [, kind, body] of text.matchAll(DIRECTIVE)) {
+  for (const [, kind, body] of text.replace(TOLD, "").matchAll(DIRECTIVE)) {
     const steps = responses.at(-1);
     if (kind === "slow") {
       pause = Number(body);
