@@ -23,8 +23,13 @@ pub use self::{
 /// What a core's turn is, see [`Deps::turn`].
 pub use futures_util::future::BoxFuture;
 
-use crate::protocol::{AgentCapabilities, Content, Message, RunAgentInput, ThreadId, TokenUsage};
-pub use crate::state::{Choice, Model, PerSetting, Setting, SettingKind, Settings};
+use crate::protocol::{
+    AgentCapabilities, Content, JsonObject, Message, RunAgentInput, ThreadId, TokenUsage,
+};
+pub use crate::state::{
+    About, Choice, Conclusion, ContextUpdate, File, FileAction, Model, PerSetting, Role, Setting,
+    SettingKind, Settings, SubAgentStatus, SubAgentUpdate, Todo, TodoPriority, TodoStatus, Tokens,
+};
 
 /// What the adapter needs of the agents behind it.
 pub trait Deps: Send + Sync + 'static {
@@ -328,6 +333,31 @@ pub enum CoreEvent {
     Usage(Box<TokenUsage>),
     /// What can be chosen in the session, and is chosen: the whole of it, each time it changes.
     Settings(Box<Settings>),
+    /// What is to be done: the whole of it, each time it changes.
+    Todos(Vec<Todo>),
+    /// What became known of how full the session's context is.
+    Context(Box<ContextUpdate>),
+    /// Files that were touched by something that did not fail.
+    Files(Vec<File>),
+    /// A change of a file as a call shows it: a page can draw it. Another one of the same call and path takes its place.
+    Diff {
+        /// The call that makes it, by the core's id.
+        call: Arc<str>,
+        /// The file.
+        path: String,
+        /// `{path, oldText, newText}` and what else is known. Without the call's id, which is put in.
+        content: JsonObject,
+    },
+    /// Something became known of a sub-agent.
+    SubAgent(Box<SubAgentUpdate>),
+    /// What a sub-agent says, thinks or calls: the events from [`CoreEvent::Text`] to [`CoreEvent::ToolCallResult`], and
+    /// no others. Ids of calls are unique in the turn, whoever calls. Nothing of it is the agent's own message.
+    Within {
+        /// Which one, as in [`SubAgentUpdate::id`]. It was told of before.
+        sub_agent: Arc<str>,
+        /// What happens there.
+        event: Box<CoreEvent>,
+    },
     /// Something that AG-UI has no event for. It becomes `CUSTOM` under the daemon's namespace.
     Notice {
         /// The name, without the namespace.

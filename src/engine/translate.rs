@@ -87,6 +87,12 @@ impl Translator {
                     writer.state_delta(delta);
                 }
             }
+            CoreEvent::Todos(_)
+            | CoreEvent::Context(_)
+            | CoreEvent::Files(_)
+            | CoreEvent::Diff { .. }
+            | CoreEvent::SubAgent(_)
+            | CoreEvent::Within { .. } => {}
             CoreEvent::Notice { name, call, value } => {
                 let value = match call.and_then(|call| self.id(&call)) {
                     Some(id) => about(&id, value),

@@ -1,17 +1,17 @@
-//! The state document: the JSON that a client sees in `STATE_SNAPSHOT` and `STATE_DELTA`, one per thread.
+//! The document as a whole.
 //!
 //! The daemon's own fields are reserved; every other member of the client's state stands at the root
 //! beside them, and `client` repeats those. A client sends the whole document back with every run, ours
 //! included, so what is reserved is dropped from what it sends: the document cannot nest itself.
 
-mod settings;
-
-use std::mem;
+use std::{mem, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use self::settings::{Choice, PerSetting, Setting, SettingKind, Settings};
+use super::{
+    ContextUpdate, ContextUsage, File, Settings, SubAgent, SubAgentUpdate, Todo, files, sub_agents,
+};
 use crate::protocol::{JsonObject, MessageId, Operation, Patch, Pointer};
 
 /// The names that are the daemon's, besides the namespace.
@@ -31,7 +31,10 @@ const RESERVED: [&str; 9] = [
 /// frame must stay well under 10 MiB.
 const MAX_CLIENT: usize = 3 * 1024 * 1024;
 
-/// The longest name of a session or a model that is shown, in bytes. Agents make them up.
+/// The largest that todos, files and sub-agents may be together, in bytes of JSON.
+const MAX_OURS: usize = 1024 * 1024;
+
+/// The longest name of a session, a model or a file that is shown, in bytes. Agents make them up.
 const MAX_NAME: usize = 1024;
 
 /// How many options of a setting are shown. Some agents offer hundreds of models.
@@ -65,6 +68,10 @@ pub struct Document {
     namespace: String,
     settings: Settings,
     last_prompt: Option<MessageId>,
+    todos: Vec<Todo>,
+    usage: Option<ContextUsage>,
+    files: Vec<File>,
+    sub_agents: Vec<SubAgent>,
     client: Client,
 }
 
@@ -78,20 +85,25 @@ struct Beyond<'a> {
     settings: &'a Settings,
 }
 
+/// What the page sent, as JSON text: a document at rest takes as much room as it says.
 #[derive(Debug, Clone, PartialEq)]
 enum Client {
-    /// The page sent no state.
+    /// No state.
     Absent,
     /// The members that are not reserved; they stand at the root, too.
-    Members(JsonObject),
+    Members(Arc<str>),
     /// Something that is no object; it stands in `client` only.
-    Other(Value),
+    Other(Arc<str>),
 }
 
-/// The client's state is larger than what can be shown.
+/// A part of the document would be larger than what can be shown. The document is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("show the client's state: it is larger than {MAX_CLIENT} bytes")]
-pub struct TooLarge;
+#[error("show `{part}`: with it the state is larger than {limit} bytes")]
+pub struct TooLarge {
+    /// The member that does not fit.
+    pub part: &'static str,
+    limit: usize,
+}
 
 impl Document {
     /// A document of which nothing is known but whose it is. What is beyond the original's members stands
@@ -105,6 +117,10 @@ impl Document {
             namespace: namespace.into(),
             settings: Settings::default(),
             last_prompt: None,
+            todos: Vec::new(),
+            usage: None,
+            files: Vec::new(),
+            sub_agents: Vec::new(),
             client: Client::Absent,
         }
     }
@@ -127,18 +143,23 @@ impl Document {
     pub fn adopt(&mut self, state: Option<&Value>) -> Result<(), TooLarge> {
         self.client = Client::Absent;
         let Some(state) = state else { return Ok(()) };
-        if state.to_string().len() > MAX_CLIENT {
-            return Err(TooLarge);
+        let text = match state {
+            Value::Object(members) => {
+                let others = members.iter().filter(|(name, _)| !self.is_reserved(name));
+                let owned = others.map(|(name, value)| (name.clone(), value.clone()));
+                Value::Object(owned.collect()).to_string()
+            }
+            other => other.to_string(),
+        };
+        if text.len() > MAX_CLIENT {
+            return Err(TooLarge {
+                part: "client",
+                limit: MAX_CLIENT,
+            });
         }
         self.client = match state {
-            Value::Object(members) => Client::Members(
-                members
-                    .iter()
-                    .filter(|(name, _)| !self.is_reserved(name))
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
-            ),
-            other => Client::Other(other.clone()),
+            Value::Object(_) => Client::Members(text.into()),
+            _ => Client::Other(text.into()),
         };
         Ok(())
     }
@@ -154,10 +175,10 @@ impl Document {
             "session": self.session,
             "agent": self.agent,
             "model": self.model,
-            "todos": [],
-            "tokenUsage": null,
-            "files": [],
-            "subAgents": [],
+            "todos": self.todos,
+            "tokenUsage": self.usage,
+            "files": self.files,
+            "subAgents": self.sub_agents,
         });
         let root = document
             .as_object_mut()
@@ -167,15 +188,102 @@ impl Document {
         }
         match &self.client {
             Client::Absent => {}
-            Client::Members(members) => {
+            Client::Members(text) => {
+                let members: JsonObject = parsed(text);
                 root.extend(members.clone());
-                root.insert("client".into(), Value::Object(members.clone()));
+                root.insert("client".into(), Value::Object(members));
             }
-            Client::Other(value) => {
-                root.insert("client".into(), value.clone());
+            Client::Other(text) => {
+                root.insert("client".into(), parsed(text));
             }
         }
         document
+    }
+
+    /// How much memory it takes, in bytes, nearly.
+    pub fn size(&self) -> usize {
+        let client = match &self.client {
+            Client::Absent => 0,
+            Client::Members(text) | Client::Other(text) => text.len(),
+        };
+        // What is ours is kept as it is shown, but for the names of the members.
+        mem::size_of::<Self>() + client + self.ours() + json_size(&self.settings)
+    }
+
+    fn ours(&self) -> usize {
+        json_size(&self.todos) + json_size(&self.files) + json_size(&self.sub_agents)
+    }
+
+    /// Takes a change of what is ours, or leaves it if the whole becomes too large with it.
+    fn change(
+        &mut self,
+        part: &'static str,
+        change: impl FnOnce(&mut Self, &mut Patch),
+    ) -> Result<Option<Patch>, TooLarge> {
+        let mut changed = self.clone();
+        let mut patch = Patch::new();
+        change(&mut changed, &mut patch);
+        if patch.is_empty() {
+            return Ok(None);
+        }
+        if changed.ours() > MAX_OURS {
+            let limit = MAX_OURS;
+            return Err(TooLarge { part, limit });
+        }
+        *self = changed;
+        Ok(Some(patch))
+    }
+
+    /// Notes what is to be done: the whole of it. Returns the change, if it is one.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub fn set_todos(&mut self, todos: Vec<Todo>) -> Result<Option<Patch>, TooLarge> {
+        if self.todos == todos {
+            return Ok(None);
+        }
+        self.change("todos", |state, patch| {
+            patch.extend(replace("todos", json!(todos)));
+            state.todos = todos;
+        })
+    }
+
+    /// Notes what became known of the context. Returns the change, if it is one.
+    pub fn update_usage(&mut self, update: &ContextUpdate) -> Option<Patch> {
+        let usage = self.usage.clone().unwrap_or_default().with(update);
+        if self.usage.as_ref() == Some(&usage) || *update == ContextUpdate::default() {
+            return None;
+        }
+        let patch = replace("tokenUsage", json!(usage));
+        self.usage = Some(usage);
+        Some(patch)
+    }
+
+    /// Notes files that were touched. Returns the change, if it is one.
+    ///
+    /// # Errors
+    /// The list becomes too large with them.
+    pub fn touch(&mut self, touched: Vec<File>) -> Result<Option<Patch>, TooLarge> {
+        self.change("files", |state, patch| {
+            for file in touched {
+                files::touch(&mut state.files, file, patch);
+            }
+        })
+    }
+
+    /// Notes what became known of a sub-agent. Returns the change, if it is one.
+    ///
+    /// # Errors
+    /// The list becomes too large with it.
+    pub fn update_sub_agent(&mut self, update: &SubAgentUpdate) -> Result<Option<Patch>, TooLarge> {
+        self.change("subAgents", |state, patch| {
+            sub_agents::update(&mut state.sub_agents, update, patch);
+        })
+    }
+
+    /// What is known of a sub-agent.
+    pub fn sub_agent(&self, id: &str) -> Option<&SubAgent> {
+        self.sub_agents.iter().find(|one| one.id == id)
     }
 
     /// Notes the core's session. Returns the change, if it is one.
@@ -237,8 +345,18 @@ impl Document {
     }
 }
 
+/// What was written as JSON here.
+fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> T {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+/// How long a part is as JSON, in bytes.
+fn json_size(part: &impl Serialize) -> usize {
+    serde_json::to_string(part).map_or(0, |json| json.len())
+}
+
 /// The beginning of a name, as far as it is shown.
-fn clip(name: &str) -> &str {
+pub(super) fn clip(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_NAME)]
 }
 
@@ -353,7 +471,8 @@ mod tests {
     fn a_state_that_no_frame_could_carry_is_not_shown() {
         let mut document = Document::new("t", "a", "pando");
         let state = json!({"big": "x".repeat(MAX_CLIENT)});
-        assert_eq!(document.adopt(Some(&state)), Err(TooLarge));
+        let refused = document.adopt(Some(&state)).unwrap_err();
+        assert_eq!(refused.part, "client");
         assert!(document.snapshot().get("client").is_none());
     }
 }

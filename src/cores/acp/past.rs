@@ -187,6 +187,12 @@ impl Past {
             } => self.result(&call, content, failed),
             // What is no message is not part of a transcript.
             CoreEvent::ToolCallClosed { .. }
+            | CoreEvent::Todos(_)
+            | CoreEvent::Context(_)
+            | CoreEvent::Files(_)
+            | CoreEvent::Diff { .. }
+            | CoreEvent::SubAgent(_)
+            | CoreEvent::Within { .. }
             | CoreEvent::Model(_)
             | CoreEvent::Usage(_)
             | CoreEvent::Settings(_)
