@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Namespace, bounds, ending::Ending};
 use crate::protocol::{
-    Body, Message, MessageBody, Outcome, PROTOCOL_VERSION, RunAgentInput, RunId, ThreadId,
-    TokenUsage,
+    Body, Message, MessageBody, Outcome, PROTOCOL_VERSION, RunAgentInput, RunId, SubagentOutcome,
+    ThreadId, TokenUsage, downgrade::CANCELLED,
 };
 
 /// The metadata of what tells of a failure, under the daemon's namespace.
@@ -48,13 +48,14 @@ pub(super) fn is_explanation(message: &Message, namespace: &Namespace) -> bool {
     matches!(message.body, MessageBody::Assistant { .. }) && is_error == Some(&true.into())
 }
 
-/// A history as an agent is told it: what the daemon has said in its place is no word of its own.
+/// A history as an agent is told it: what the daemon has said in its place is no word of its own, nor is what its
+/// sub-agents have said.
 pub(super) fn as_told<C: FromIterator<Message>>(
     history: impl Iterator<Item = Message>,
     namespace: &Namespace,
 ) -> C {
     history
-        .filter(|message| !is_explanation(message, namespace))
+        .filter(|message| message.subagent_run_id.is_none() && !is_explanation(message, namespace))
         .collect()
 }
 
@@ -67,6 +68,33 @@ pub(super) fn notice(namespace: &Namespace, name: &str, value: Value) -> Body {
             json!({"truncated": true})
         } else {
             value
+        },
+    }
+}
+
+/// How a sub-agent that is active ends with its run. `speaker`: the id of its invocation.
+pub(super) fn sub_agent(ending: &Ending, speaker: Option<&str>, outlives_turn: bool) -> Body {
+    let suspended = |interrupt_ids| Body::SubagentFinished {
+        result: None,
+        outcome: Some(SubagentOutcome::Suspended { interrupt_ids }),
+    };
+    match ending {
+        Ending::Asking { interrupts, .. } => {
+            let own = interrupts
+                .iter()
+                .filter(|it| it.subagent_run_id.as_deref() == speaker);
+            suspended(own.map(|it| it.id.as_str().to_owned()).collect())
+        }
+        Ending::Done { .. } => suspended(Vec::new()),
+        Ending::Cancelled | Ending::Failed { .. } if outlives_turn => suspended(Vec::new()),
+        // There is no outcome for one that was stopped.
+        Ending::Cancelled => Body::SubagentError {
+            message: "the run was cancelled".into(),
+            code: Some(CANCELLED.into()),
+        },
+        Ending::Failed { code, message } => Body::SubagentError {
+            message: bounds::clip(message, bounds::MESSAGE).into(),
+            code: Some(code.as_str().into()),
         },
     }
 }

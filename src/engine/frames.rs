@@ -32,6 +32,9 @@ const LARGE: usize = 64 * 1024;
 /// How many entries may gather before they are handed over.
 const MANY: usize = 64;
 
+/// Who says something: the agent itself, or a sub-agent, by the id of its invocation.
+pub(super) type Speaker = Option<Arc<str>>;
+
 /// The frames of one run.
 pub(super) struct Frames {
     log: Arc<Log>,
@@ -80,21 +83,22 @@ impl Frames {
         std::mem::replace(&mut self.recorder, Recorder::new(0))
     }
 
-    /// Writes an event.
+    /// Writes an event of the run's own.
     pub(super) fn event(&mut self, body: Body) {
-        self.event_with(body, JsonObject::new());
+        self.event_of(&None, body, JsonObject::new());
     }
 
-    /// Writes an event with metadata, if there is any.
-    pub(super) fn event_with(&mut self, body: Body, metadata: JsonObject) {
+    /// Writes an event of a speaker's, with metadata, if there is any.
+    pub(super) fn event_of(&mut self, speaker: &Speaker, body: Body, metadata: JsonObject) {
         let known = (!metadata.is_empty()).then_some(&metadata);
-        self.recorder.event(&body, known);
-        self.again(body, metadata);
+        self.recorder.event(speaker, &body, known);
+        self.again(speaker, body, metadata);
     }
 
     /// Writes an event, with metadata if there is any, of what is recorded already.
-    pub(super) fn again(&mut self, body: Body, metadata: JsonObject) {
+    pub(super) fn again(&mut self, speaker: &Speaker, body: Body, metadata: JsonObject) {
         let mut event = self.stamped(body);
+        event.subagent_run_id = speaker.as_deref().map(Into::into);
         event.metadata = (!metadata.is_empty()).then_some(metadata);
         self.deltas = None;
         self.follow(&event);
@@ -122,14 +126,22 @@ impl Frames {
         self.relieve();
     }
 
-    /// Writes more of a message that is open. `content` makes the event of a delta; as long as nothing
-    /// else is written it makes the same event but for the delta, and every client can read it.
-    pub(super) fn delta(&mut self, delta: &str, content: impl Fn(String) -> Body) {
+    /// Writes more of the message that a speaker has open. `content` makes the event of a delta; as long as nothing
+    /// else is written it makes the same event but for the delta, and every client can read what is the agent's own.
+    pub(super) fn delta(
+        &mut self,
+        speaker: &Speaker,
+        delta: &str,
+        content: impl Fn(String) -> Body,
+    ) {
+        self.recorder.delta(speaker, delta);
+        if speaker.is_some() {
+            return self.again(speaker, content(delta.to_owned()), JsonObject::new());
+        }
         if cfg!(debug_assertions) {
             let event = self.stamped(content(delta.to_owned()));
             self.follow(&event);
         }
-        self.recorder.delta(delta);
         let pattern = match self.deltas.take() {
             Some(pattern) => pattern,
             None => DeltaFrames::of(&self.stamped(content(String::new())))

@@ -2,7 +2,7 @@
 //!
 //! A turn is one piece of work of a core; a run is what AG-UI calls one POST. One task drives each
 //! turn (`turn`): it translates what the core says (`translate`), writes that as events in a legal order
-//! (`writer`), and appends their frames (`frames`) to the log of the current run (`log`). An HTTP response
+//! (`writer`), also of its sub-agents (`sub_agents`), and appends their frames (`frames`) to the log of the current run (`log`). An HTTP response
 //! is only a cursor on such a log (`reader`), so a run outlives its request, a slow reader delays nobody, and
 //! replay and live are one code path.
 //!
@@ -63,6 +63,7 @@ mod rules;
 mod runtime;
 mod slots;
 mod start;
+mod sub_agents;
 #[cfg(test)]
 mod tests;
 mod threads;

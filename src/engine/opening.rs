@@ -260,7 +260,7 @@ impl Runtime {
         let mut writer = Writer::begin(log, env, namespace, RunIds::of(input), snapshot);
         if let Err(error) = shown {
             warn!(thread = %input.thread_id, %error, "the client's state is left out");
-            writer.notice("notice", json!({"code": "state_too_large"}));
+            writer.too_large(error.part);
         }
         (writer, state)
     }

@@ -1,7 +1,8 @@
 //! A run's events as the messages that a client makes of them (AG-UI 1.0, the reducer of the stock client): what
 //! the transcript gets, and what somebody is shown who comes later.
 //!
-//! It folds what the writer says and nothing else: no chunks, no activities, no encrypted values. A message
+//! It folds what the writer says and nothing else: no chunks, no activities, no encrypted values. What sub-agents say
+//! stands among the rest and says whose it is. A message
 //! goes to the transcript once nothing can be put before it any more: results move up to the call that they
 //! answer, so what is said behind a call waits for its result, and the transcript is in the order that
 //! clients have.
@@ -9,8 +10,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::mem;
+use std::{collections::HashSet, mem, sync::Arc};
 
+use super::frames::Speaker;
 use crate::protocol::{
     Body, FunctionCall, FunctionType, JsonObject, Message, MessageBody, MessageId, ToolCall,
     ToolCallId,
@@ -25,10 +27,14 @@ pub(super) struct Recorder {
     entries: Vec<Entry>,
     /// How many entries from the first on were handed out as done.
     done: usize,
-    /// The message that is open.
-    message: Option<Opened>,
-    /// The reasoning span that is open.
-    span: Option<Body>,
+    /// The sub-agents that are active, in order, each with the event that began it.
+    active: Vec<(Speaker, Body)>,
+    /// The sub-agents that say nothing more.
+    gone: HashSet<Arc<str>>,
+    /// The messages that are open, at most one of each speaker.
+    messages: Vec<Opened>,
+    /// The reasoning spans that are open, likewise.
+    spans: Vec<(Speaker, Body)>,
     /// The calls that are open, in order.
     calls: Vec<(ToolCallId, Opened)>,
     has_ended: bool,
@@ -49,6 +55,7 @@ struct Entry {
 /// Something that is open.
 #[derive(Debug)]
 struct Opened {
+    speaker: Speaker,
     /// The event that opened it.
     start: Body,
     /// The entry that it belongs to, unless there was no room for one.
@@ -61,8 +68,10 @@ impl Recorder {
         Self {
             entries: Vec::new(),
             done: 0,
-            message: None,
-            span: None,
+            active: Vec::new(),
+            gone: HashSet::new(),
+            messages: Vec::new(),
+            spans: Vec::new(),
             calls: Vec::new(),
             has_ended: false,
             room: limit_bytes,
@@ -71,8 +80,13 @@ impl Recorder {
     }
 
     /// Takes an event; more of the open message comes in [`Recorder::delta`].
-    pub(super) fn event(&mut self, body: &Body, metadata: Option<&JsonObject>) {
+    pub(super) fn event(&mut self, speaker: &Speaker, body: &Body, metadata: Option<&JsonObject>) {
         match body {
+            Body::SubagentStarted { .. } => self.active.push((speaker.clone(), body.clone())),
+            Body::SubagentFinished { .. } | Body::SubagentError { .. } => {
+                self.active.retain(|(active, _)| active != speaker);
+                self.gone.extend(speaker.clone());
+            }
             Body::TextMessageStart {
                 message_id, name, ..
             } => {
@@ -81,28 +95,38 @@ impl Recorder {
                     name: name.clone(),
                     tool_calls: Vec::new(),
                 };
-                self.open_message(body, message_id, message);
-                self.mark_message(metadata);
+                self.open_message(speaker, body, message_id, message);
+                self.mark_message(speaker, metadata);
             }
-            Body::ReasoningStart { .. } => self.span = Some(body.clone()),
+            Body::ReasoningStart { .. } => self.spans.push((speaker.clone(), body.clone())),
             Body::ReasoningMessageStart { message_id, .. } => {
                 let content = String::new();
-                self.open_message(body, message_id, MessageBody::Reasoning { content });
-                self.mark_message(metadata);
+                self.open_message(
+                    speaker,
+                    body,
+                    message_id,
+                    MessageBody::Reasoning { content },
+                );
+                self.mark_message(speaker, metadata);
             }
             Body::TextMessageEnd { .. } | Body::ReasoningMessageEnd { .. } => {
-                self.mark_message(metadata);
-                self.message = None;
+                self.mark_message(speaker, metadata);
+                self.messages.retain(|open| open.speaker != *speaker);
             }
-            Body::ReasoningEnd { .. } => self.span = None,
+            Body::ReasoningEnd { .. } => self.spans.retain(|(whose, _)| whose != speaker),
             Body::ToolCallStart {
                 tool_call_id,
                 tool_call_name,
                 parent_message_id,
             } => {
-                let at = self.caller(parent_message_id.as_ref(), tool_call_id, tool_call_name);
-                let start = body.clone();
-                (self.calls).push((tool_call_id.clone(), Opened { start, at }));
+                let parent = parent_message_id.as_ref();
+                let at = self.caller(speaker, parent, tool_call_id, tool_call_name);
+                let opened = Opened {
+                    speaker: speaker.clone(),
+                    start: body.clone(),
+                    at,
+                };
+                self.calls.push((tool_call_id.clone(), opened));
                 self.mark_call(tool_call_id, metadata);
             }
             Body::ToolCallArgs {
@@ -131,7 +155,7 @@ impl Recorder {
                     tool_call_id: tool_call_id.clone(),
                     error: None,
                 };
-                let mut message = Message::new(message_id.clone(), result);
+                let mut message = spoken(speaker, message_id, result);
                 merge(&mut message.metadata, metadata);
                 self.answer(tool_call_id, message);
             }
@@ -139,12 +163,12 @@ impl Recorder {
         }
     }
 
-    /// Takes more of the open message.
-    pub(super) fn delta(&mut self, text: &str) {
+    /// Takes more of the message that a speaker has open.
+    pub(super) fn delta(&mut self, speaker: &Speaker, text: &str) {
         if !self.has_room(text.len()) {
             return;
         }
-        if let Some(Opened { at: Some(at), .. }) = self.message
+        if let Some(at) = self.message(speaker)
             && let MessageBody::Reasoning { content }
             | MessageBody::Assistant {
                 content: Some(content),
@@ -207,16 +231,22 @@ impl Recorder {
         messages.cloned().collect()
     }
 
-    /// The events that open what is open, in a legal order. What follows in the run closes it.
-    pub(super) fn reopen(&self) -> Vec<Body> {
-        let calls = self.calls.iter().map(|(_, call)| &call.start);
-        let message = self.message.as_ref().map(|message| &message.start);
-        calls.chain(&self.span).chain(message).cloned().collect()
+    /// The events that open what is open, in a legal order, and whose they are. What follows in the run closes it.
+    pub(super) fn reopen(&self) -> Vec<(Speaker, Body)> {
+        let opened = |open: &Opened| (open.speaker.clone(), open.start.clone());
+        let calls = self.calls.iter().map(|(_, call)| opened(call));
+        let messages = self.messages.iter().map(opened);
+        let begun = self.active.iter().cloned().chain(calls);
+        begun
+            .chain(self.spans.iter().cloned())
+            .chain(messages)
+            .collect()
     }
 
     /// Whether nothing is open.
     pub(super) fn is_quiet(&self) -> bool {
-        self.message.is_none() && self.span.is_none() && self.calls.is_empty()
+        let is_open = self.messages.is_empty() && self.spans.is_empty() && self.calls.is_empty();
+        is_open && self.active.is_empty()
     }
 
     /// Whether there was more than it may keep.
@@ -226,10 +256,27 @@ impl Recorder {
 
     /// Whether the message is as it stays, and nothing can come to stand before the next one.
     fn is_settled(&self, at: usize) -> bool {
-        let is_open = matches!(self.message, Some(Opened { at: Some(open), .. }) if open == at);
-        // The last one may still get calls.
-        let is_last = at + 1 == self.entries.len();
-        self.has_ended || (!is_open && !is_last && self.entries[at].unanswered == 0)
+        let is_open = self.messages.iter().any(|open| open.at == Some(at));
+        self.has_ended || (!is_open && self.entries[at].unanswered == 0 && !self.may_get_calls(at))
+    }
+
+    /// The last message of a speaker's may.
+    fn may_get_calls(&self, at: usize) -> bool {
+        let (entry, later) = (&self.entries[at].message, &self.entries[at + 1..]);
+        let speaker = entry.subagent_run_id.as_deref();
+        let is_gone = speaker.is_some_and(|speaker| self.gone.contains(speaker));
+        let has_gone_on = || {
+            later
+                .iter()
+                .any(|later| later.message.subagent_run_id.as_deref() == speaker)
+        };
+        !is_gone && !has_gone_on()
+    }
+
+    /// Where the message stands that a speaker has open.
+    fn message(&self, speaker: &Speaker) -> Option<usize> {
+        let open = self.messages.iter().find(|open| open.speaker == *speaker)?;
+        open.at
     }
 
     /// Takes room for so many bytes. Once there is none, nothing more is kept: a part that is missing in the
@@ -251,16 +298,25 @@ impl Recorder {
         self.entries.len() - 1
     }
 
-    fn open_message(&mut self, start: &Body, id: &MessageId, body: MessageBody) {
+    fn open_message(&mut self, speaker: &Speaker, start: &Body, id: &MessageId, body: MessageBody) {
         let at = self
             .has_room(OVERHEAD + id.as_str().len())
-            .then(|| self.push(Message::new(id.clone(), body)));
-        let start = start.clone();
-        self.message = Some(Opened { start, at });
+            .then(|| self.push(spoken(speaker, id, body)));
+        self.messages.push(Opened {
+            speaker: speaker.clone(),
+            start: start.clone(),
+            at,
+        });
     }
 
     /// Adds a call to the message that it belongs to, which may be a new one.
-    fn caller(&mut self, parent: Option<&MessageId>, id: &ToolCallId, name: &str) -> Option<usize> {
+    fn caller(
+        &mut self,
+        speaker: &Speaker,
+        parent: Option<&MessageId>,
+        id: &ToolCallId,
+        name: &str,
+    ) -> Option<usize> {
         if !self.has_room(OVERHEAD + id.as_str().len() + name.len()) {
             return None;
         }
@@ -276,7 +332,7 @@ impl Recorder {
                 name: None,
                 tool_calls: Vec::new(),
             };
-            self.push(Message::new(parent.clone(), body))
+            self.push(spoken(speaker, &parent, body))
         });
         self.change(at);
         let entry = &mut self.entries[at];
@@ -323,7 +379,7 @@ impl Recorder {
         };
         self.entries.insert(place, entry);
         let open = self.calls.iter_mut().map(|(_, call)| call);
-        for opened in open.chain(&mut self.message) {
+        for opened in open.chain(&mut self.messages) {
             opened.at = opened.at.map(|at| at + usize::from(at >= place));
         }
     }
@@ -344,8 +400,8 @@ impl Recorder {
         }
     }
 
-    fn mark_message(&mut self, metadata: Option<&JsonObject>) {
-        if let Some(Opened { at: Some(at), .. }) = self.message {
+    fn mark_message(&mut self, speaker: &Speaker, metadata: Option<&JsonObject>) {
+        if let Some(at) = self.message(speaker) {
             merge(&mut self.entries[at].message.metadata, metadata);
         }
     }
@@ -356,6 +412,13 @@ impl Recorder {
         {
             merge(&mut call.metadata, metadata);
         }
+    }
+}
+
+fn spoken(speaker: &Speaker, id: &MessageId, body: MessageBody) -> Message {
+    Message {
+        subagent_run_id: speaker.as_deref().map(Into::into),
+        ..Message::new(id.clone(), body)
     }
 }
 

@@ -15,6 +15,7 @@ use super::{
     Namespace, Reader,
     ending::Ending,
     ends::{self, RunIds},
+    frames::Speaker,
     log::Cursor,
 };
 use crate::{
@@ -32,8 +33,8 @@ pub(super) struct Visit {
     pub(super) ids: RunIds,
     pub(super) snapshot: Value,
     pub(super) messages: Option<Vec<Message>>,
-    /// What is open, opened again.
-    pub(super) open: Vec<Body>,
+    /// What is open, opened again, and whose it is.
+    pub(super) open: Vec<(Speaker, Body)>,
     pub(super) cursor: Cursor,
 }
 
@@ -83,7 +84,8 @@ pub(super) fn ended(
     let notices = notices.into_iter();
     let rest = notices
         .map(|(name, value)| ends::notice(namespace, &name, value))
-        .chain([ends::ended(ids, ending.clone(), Vec::new())]);
+        .chain([ends::ended(ids, ending.clone(), Vec::new())])
+        .map(|body| (None, body));
     frames(env, ids, snapshot, messages, rest, peer)
 }
 
@@ -93,19 +95,24 @@ fn frames(
     ids: &RunIds,
     snapshot: Value,
     messages: Option<Vec<Message>>,
-    rest: impl IntoIterator<Item = Body>,
+    rest: impl IntoIterator<Item = (Speaker, Body)>,
     peer: Peer,
 ) -> Vec<Bytes> {
     let now = env.now_ms();
-    let frame = |body| frame(Event::at(now, body), peer);
+    let frame = |(speaker, body): (Speaker, Body)| {
+        let mut event = Event::at(now, body);
+        event.subagent_run_id = speaker.as_deref().map(Into::into);
+        frame(event, peer)
+    };
     let said = messages
-        .map(|messages| Body::MessagesSnapshot { messages })
+        .map(|messages| (None, Body::MessagesSnapshot { messages }))
         .and_then(frame)
         // The messages are sent whole or not at all.
         .filter(|frame| frame.len() <= sse::MAX_FRAME);
     let begin = [ends::started(ids), Body::StateSnapshot { snapshot }];
     begin
         .into_iter()
+        .map(|body| (None, body))
         .filter_map(frame)
         .chain(said)
         .chain(rest.into_iter().filter_map(frame))

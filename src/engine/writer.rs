@@ -5,18 +5,26 @@
 //! terminal event, everything closed before it. Dropped unfinished, on a panic say, it ends the run
 //! with `RUN_ERROR`. The log is closed in every case, so the body of a response always ends cleanly.
 
+mod call;
+mod lane;
 #[cfg(test)]
 mod tests;
 
 use std::{mem, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+pub(super) use self::call::{ClosedCall, OpenCall};
+use self::{
+    call::{Progress, Unanswered},
+    lane::{Lane, Open},
+};
 
 use super::{
     Namespace, bounds,
     ending::Ending,
     ends::{self, RunIds},
-    frames::Frames,
+    frames::{Frames, Speaker},
     log::Log,
     recorder::Recorder,
     restate::Visit,
@@ -30,64 +38,10 @@ use crate::{
     },
 };
 
-/// The open call that [`Writer::open_call`] returns. Closing takes it away.
-#[derive(Debug)]
-#[must_use = "an open call is to be closed"]
-pub(super) struct OpenCall {
-    id: ToolCallId,
-    /// Whether it has no arguments yet.
-    bare: bool,
-}
-
-/// A call whose arguments are complete. Answering takes it away.
-#[derive(Debug)]
-#[must_use = "a closed call is to be answered"]
-pub(super) struct ClosedCall {
-    id: ToolCallId,
-}
-
-impl OpenCall {
-    /// What the call is called on the wire.
-    pub(super) fn id(&self) -> &ToolCallId {
-        &self.id
-    }
-}
-
-impl ClosedCall {
-    /// What the call is called on the wire.
-    pub(super) fn id(&self) -> &ToolCallId {
-        &self.id
-    }
-}
-
-/// What the writer knows of a call that was not answered yet.
-#[derive(Debug)]
-struct Unanswered {
-    id: ToolCallId,
-    progress: Progress,
-    /// Whether another run has opened it.
-    is_earlier: bool,
-}
-
 /// What a run leaves to the one that goes on with its turn.
 pub(super) struct Carried {
     recorder: Recorder,
     unanswered: Vec<Unanswered>,
-}
-
-/// How far a call without an answer is.
-#[derive(Debug, Clone, Copy)]
-enum Progress {
-    Open { bare: bool },
-    Closed,
-}
-
-/// The message that is open. At most one is.
-#[derive(Debug)]
-enum Open {
-    Nothing,
-    Text(MessageId),
-    Reasoning(MessageId),
 }
 
 /// The write side of one run.
@@ -95,9 +49,10 @@ pub(super) struct Writer {
     frames: Frames,
     namespace: Namespace,
     ids: RunIds,
-    open: Open,
-    /// The message that calls belong to until something else is said or a call is answered.
-    parent: Option<MessageId>,
+    /// The agent's own, then those of the sub-agents that are active.
+    lanes: Vec<Lane>,
+    /// Who is speaking now.
+    at: usize,
     unanswered: Vec<Unanswered>,
     usage: Vec<TokenUsage>,
     ended: bool,
@@ -136,8 +91,8 @@ impl Writer {
             frames: Frames::new(log, env, recorder),
             namespace,
             ids,
-            open: Open::Nothing,
-            parent: None,
+            lanes: vec![Lane::default()],
+            at: 0,
             unanswered,
             usage: Vec::new(),
             ended: false,
@@ -152,14 +107,16 @@ impl Writer {
     /// Says more text, in the message that is open or a new one.
     pub(super) fn text(&mut self, text: &str) {
         for delta in bounds::pieces(text) {
-            let id = match &self.open {
+            let id = match &self.lanes[self.at].open {
                 Open::Text(id) => id.clone(),
                 _ => self.open_text(JsonObject::new()),
             };
-            self.frames.delta(delta, |delta| Body::TextMessageContent {
-                message_id: id.clone(),
-                delta,
-            });
+            let speaker = &self.lanes[self.at].speaker;
+            self.frames
+                .delta(speaker, delta, |delta| Body::TextMessageContent {
+                    message_id: id.clone(),
+                    delta,
+                });
         }
     }
 
@@ -171,20 +128,22 @@ impl Writer {
             role: Some(TextRole::Assistant),
             name: None,
         };
-        self.frames.event_with(body, metadata);
-        self.open = Open::Text(id.clone());
+        let lane = &mut self.lanes[self.at];
+        self.frames.event_of(&lane.speaker, body, metadata);
+        lane.open = Open::Text(id.clone());
         id
     }
 
     /// Thinks more, in the reasoning message that is open or a new one.
     pub(super) fn reasoning(&mut self, text: &str) {
         for delta in bounds::pieces(text) {
-            let id = match &self.open {
+            let id = match &self.lanes[self.at].open {
                 Open::Reasoning(id) => id.clone(),
                 _ => self.open_reasoning(),
             };
+            let speaker = &self.lanes[self.at].speaker;
             self.frames
-                .delta(delta, |delta| Body::ReasoningMessageContent {
+                .delta(speaker, delta, |delta| Body::ReasoningMessageContent {
                     message_id: id.clone(),
                     delta,
                 });
@@ -194,104 +153,39 @@ impl Writer {
     fn open_reasoning(&mut self) -> MessageId {
         self.close_message();
         let id = self.message_id();
-        self.frames.event(Body::ReasoningStart {
+        self.say(Body::ReasoningStart {
             message_id: id.clone(),
         });
-        self.frames.event(Body::ReasoningMessageStart {
+        self.say(Body::ReasoningMessageStart {
             message_id: id.clone(),
             role: ReasoningRole::Reasoning,
         });
-        self.open = Open::Reasoning(id.clone());
+        self.lanes[self.at].open = Open::Reasoning(id.clone());
         id
+    }
+
+    /// Writes an event of whoever is speaking.
+    fn say(&mut self, body: Body) {
+        let speaker = &self.lanes[self.at].speaker;
+        self.frames.event_of(speaker, body, JsonObject::new());
     }
 
     /// Closes the message that is open. Calls that follow a text belong to it.
     pub(super) fn close_message(&mut self) {
-        match mem::replace(&mut self.open, Open::Nothing) {
+        match mem::take(&mut self.lanes[self.at].open) {
             Open::Nothing => {}
             Open::Text(message_id) => {
-                self.parent = Some(message_id.clone());
-                self.frames.event(Body::TextMessageEnd { message_id });
+                self.lanes[self.at].parent = Some(message_id.clone());
+                self.say(Body::TextMessageEnd { message_id });
             }
             Open::Reasoning(message_id) => {
-                self.parent = None;
-                self.frames.event(Body::ReasoningMessageEnd {
+                self.lanes[self.at].parent = None;
+                self.say(Body::ReasoningMessageEnd {
                     message_id: message_id.clone(),
                 });
-                self.frames.event(Body::ReasoningEnd { message_id });
+                self.say(Body::ReasoningEnd { message_id });
             }
         }
-    }
-
-    /// Opens a call. Calls that are open side by side, or follow one another unanswered, share one
-    /// parent message: to a client they are the calls of one assistant message.
-    pub(super) fn open_call(&mut self, name: &str) -> OpenCall {
-        self.close_message();
-        let parent = match &self.parent {
-            Some(parent) => parent.clone(),
-            None => self.message_id(),
-        };
-        self.parent = Some(parent.clone());
-        let id = ToolCallId::new(self.frames.env().id("call")).expect("our own ids are legal");
-        let name = if name.is_empty() { "tool" } else { name };
-        self.frames.event(Body::ToolCallStart {
-            tool_call_id: id.clone(),
-            tool_call_name: bounds::clip(name, bounds::NAME).into(),
-            parent_message_id: Some(parent),
-        });
-        let progress = Progress::Open { bare: true };
-        self.unanswered.push(Unanswered {
-            id: id.clone(),
-            progress,
-            is_earlier: false,
-        });
-        OpenCall { id, bare: true }
-    }
-
-    /// More of a call's arguments.
-    pub(super) fn arguments(&mut self, call: &mut OpenCall, text: &str) {
-        for delta in bounds::pieces(text) {
-            self.frames.event(Body::ToolCallArgs {
-                tool_call_id: call.id.clone(),
-                delta: delta.into(),
-            });
-        }
-        if call.bare && !text.trim().is_empty() {
-            call.bare = false;
-            self.note(&call.id, Progress::Open { bare: false });
-        }
-    }
-
-    /// Completes a call's arguments; none at all are an empty object.
-    pub(super) fn close_call(&mut self, call: OpenCall) -> ClosedCall {
-        self.note(&call.id, Progress::Closed);
-        self.end_call(&call.id, call.bare);
-        ClosedCall { id: call.id }
-    }
-
-    fn note(&mut self, id: &ToolCallId, progress: Progress) {
-        if let Some(known) = self.unanswered.iter_mut().find(|known| known.id == *id) {
-            known.progress = progress;
-        }
-    }
-
-    fn end_call(&mut self, id: &ToolCallId, bare: bool) {
-        if bare {
-            self.frames.event(Body::ToolCallArgs {
-                tool_call_id: id.clone(),
-                delta: "{}".into(),
-            });
-        }
-        self.frames.event(Body::ToolCallEnd {
-            tool_call_id: id.clone(),
-        });
-    }
-
-    /// Answers a call.
-    pub(super) fn result(&mut self, call: ClosedCall, content: Content, failed: bool) {
-        self.close_message();
-        self.unanswered.retain(|known| known.id != call.id);
-        self.answer(call.id, content, failed);
     }
 
     /// Tells the client of a result that the transcript has and it has not.
@@ -310,21 +204,8 @@ impl Writer {
             content: bounds::content(content).0,
             role: Some(ToolRole::Tool),
         };
-        self.frames.again(body, result.metadata.unwrap_or_default());
-    }
-
-    /// Takes the answer of the page to a call. The page has it, so it is not told.
-    pub(super) fn adopt(&mut self, call: &ClosedCall, result: Message) {
-        self.unanswered.retain(|known| known.id != call.id);
-        self.frames.recorder().adopt(&call.id, result);
-        self.parent = None;
-    }
-
-    /// Leaves a call without an answer.
-    pub(super) fn leave(&mut self, call: &ClosedCall) {
-        self.unanswered.retain(|known| known.id != call.id);
-        self.frames.recorder().leave(&call.id);
-        self.parent = None;
+        self.frames
+            .again(&None, body, result.metadata.unwrap_or_default());
     }
 
     /// Takes what a person says in the middle of the run.
@@ -338,23 +219,15 @@ impl Writer {
         own.map(|call| call.id.clone()).collect()
     }
 
-    fn answer(&mut self, tool_call_id: ToolCallId, content: Content, failed: bool) {
-        let (content, cut) = bounds::content(content);
-        let mut metadata = JsonObject::new();
-        if failed {
-            metadata.insert(self.namespace.name(ends::IS_ERROR), true.into());
-        }
-        if cut {
-            metadata.insert(self.namespace.name("truncated"), true.into());
-        }
-        let body = Body::ToolCallResult {
-            message_id: self.message_id(),
-            tool_call_id,
+    /// Shows a change of a file that a call makes. Another one under the same id takes its place.
+    pub(super) fn diff(&mut self, message_id: MessageId, speaker: &Speaker, content: JsonObject) {
+        let body = Body::ActivitySnapshot {
+            message_id,
+            activity_type: self.namespace.name("diff"),
             content,
-            role: Some(ToolRole::Tool),
+            replace: None,
         };
-        self.frames.event_with(body, metadata);
-        self.parent = None;
+        self.frames.event_of(speaker, body, JsonObject::new());
     }
 
     /// Publishes the whole state document, where a change cannot say what becomes of it.
@@ -371,6 +244,11 @@ impl Writer {
     pub(super) fn notice(&mut self, name: &str, value: Value) {
         let body = ends::notice(&self.namespace, name, value);
         self.frames.event(body);
+    }
+
+    /// Says that a part of the state document is larger than what can be shown, and so is not.
+    pub(super) fn too_large(&mut self, part: &str) {
+        self.notice("notice", json!({"code": "state_too_large", "part": part}));
     }
 
     /// Counts tokens; they are told when the run finishes.
@@ -456,11 +334,11 @@ impl Writer {
     /// Closes what is open and leaves what is unanswered, so that only [`Writer::park`] is left to do, and gives the
     /// messages that are not in the transcript yet.
     pub(super) fn pause(&mut self) -> Vec<Message> {
-        self.close_message();
+        self.close_messages();
         let mut unanswered = mem::take(&mut self.unanswered);
         for call in &mut unanswered {
             if let Progress::Open { bare } = mem::replace(&mut call.progress, Progress::Closed) {
-                self.end_call(&call.id, bare);
+                self.end_call(&call.id, &call.speaker, bare);
             }
         }
         self.unanswered = unanswered;
@@ -484,16 +362,25 @@ impl Writer {
         }
     }
 
-    /// Closes the message that is open, then each call that has no answer: its arguments end, if they have not, and
-    /// what the ending says stands in place of its result.
+    /// Closes the messages that are open, then each call that has no answer: its arguments end, if they have not, and
+    /// what the ending says stands in place of its result. Sub-agents end after that.
     pub(super) fn settle(&mut self, ending: &Ending) {
-        self.close_message();
+        self.close_messages();
         for call in mem::take(&mut self.unanswered) {
             if let Progress::Open { bare } = call.progress {
-                self.end_call(&call.id, bare);
+                self.end_call(&call.id, &call.speaker, bare);
             }
             // A call without an answer would block the client's history, or be run by the page.
-            self.answer(call.id, Content::Text(ending.unanswered().into()), true);
+            let content = Content::Text(ending.unanswered().into());
+            self.answer(call.id, &call.speaker, content, true);
+        }
+        self.end_lanes(ending);
+    }
+
+    fn close_messages(&mut self) {
+        for at in (0..self.lanes.len()).rev() {
+            self.at = at;
+            self.close_message();
         }
     }
 
@@ -503,6 +390,7 @@ impl Writer {
     }
 
     fn terminate(&mut self, ending: Ending) {
+        self.end_lanes(&ending);
         let usage = mem::take(&mut self.usage);
         let body = ends::ended(&self.ids, ending, usage);
         self.frames.event(body);
@@ -510,8 +398,14 @@ impl Writer {
         self.frames.close();
     }
 
-    fn message_id(&self) -> MessageId {
-        MessageId::new(self.frames.env().id("msg")).expect("our own ids are legal")
+    /// A new id of the wire's.
+    pub(super) fn id(&self, prefix: &str) -> String {
+        self.frames.env().id(prefix)
+    }
+
+    /// A new id of a message.
+    pub(super) fn message_id(&self) -> MessageId {
+        MessageId::new(self.id("msg")).expect("our own ids are legal")
     }
 }
 

@@ -265,7 +265,7 @@ impl Document {
     /// The list becomes too large with them.
     pub fn touch(&mut self, touched: Vec<File>) -> Result<Option<Patch>, TooLarge> {
         self.change("files", |state, patch| {
-            for file in touched {
+            for file in files::last(touched) {
                 files::touch(&mut state.files, file, patch);
             }
         })
@@ -368,111 +368,4 @@ fn replace(name: &str, value: Value) -> Patch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn adopted(state: &Value) -> Value {
-        let mut document = Document::new("t", "a", "pando");
-        document.adopt(Some(state)).unwrap();
-        document.snapshot()
-    }
-
-    #[test]
-    fn without_client_state_there_is_no_client() {
-        assert_eq!(
-            Document::new("t", "a", "pando").snapshot(),
-            json!({"thread": "t", "session": "", "agent": "a", "model": {"id": ""}, "todos": [],
-                   "tokenUsage": null, "files": [], "subAgents": []})
-        );
-    }
-
-    #[test]
-    fn the_clients_members_stand_at_the_root_and_in_client_but_not_the_reserved_ones() {
-        let shown = adopted(&json!({"recipe": {"a": null}, "thread": "forged", "todos": [1]}));
-        assert_eq!(shown["recipe"], json!({"a": null}));
-        assert_eq!(shown["client"], json!({"recipe": {"a": null}}));
-        assert_eq!(
-            (&shown["thread"], &shown["todos"]),
-            (&json!("t"), &json!([]))
-        );
-    }
-
-    #[test]
-    fn a_client_that_echoes_everything_does_not_make_it_grow() {
-        let mut shown = adopted(&json!({"recipe": 1}));
-        let first = shown.to_string().len();
-        for _ in 0..20 {
-            shown = adopted(&shown);
-        }
-        assert_eq!(shown.to_string().len(), first);
-    }
-
-    #[test]
-    fn what_is_no_object_goes_into_client_alone_and_numbers_keep_their_digits() {
-        for text in ["\"nope\"", "[1]", "9007199254740993", "1.10"] {
-            let state: Value = serde_json::from_str(text).unwrap();
-            assert_eq!(adopted(&state)["client"].to_string(), text);
-        }
-    }
-
-    #[test]
-    fn what_changes_nothing_gives_no_patch() {
-        let mut document = Document::new("t", "a", "pando");
-        let patch = document.set_session("s").unwrap();
-        assert_eq!(
-            serde_json::to_value(patch).unwrap(),
-            json!([{"op": "replace", "path": "/session", "value": "s"}])
-        );
-        assert_eq!(document.set_session("s"), None);
-    }
-
-    #[test]
-    fn settings_stand_under_the_namespace_once_known_and_are_not_the_clients_to_set() {
-        let mut document = Document::new("t", "a", "pando");
-        let forged = json!({"pando": {"mode": {"value": "forged"}}});
-        document.adopt(Some(&forged)).unwrap();
-        assert_eq!(document.snapshot().get("pando"), None);
-        assert_eq!(document.set_settings(Settings::default()), None);
-        let mode = Setting {
-            value: Some("ask".into()),
-            ..Setting::default()
-        };
-        let settings = Settings {
-            mode: Some(mode),
-            ..Settings::default()
-        };
-        let patch = document.set_settings(settings.clone()).unwrap();
-        let value = json!({"mode": {"value": "ask", "options": []}});
-        assert_eq!(
-            serde_json::to_value(patch).unwrap(),
-            json!([{"op": "add", "path": "/pando", "value": value}])
-        );
-        assert_eq!(document.snapshot()["pando"], value);
-        assert_eq!(document.set_settings(settings), None);
-    }
-
-    #[test]
-    fn names_that_an_agent_makes_up_are_shown_as_far_as_they_fit() {
-        let mut document = Document::new("t", "a", "pando");
-        document.set_session(&"é".repeat(MAX_NAME));
-        let id = "m".repeat(2 * MAX_NAME);
-        let model = Model {
-            id,
-            ..Model::default()
-        };
-        document.set_model(model);
-        let shown = document.snapshot();
-        let length = |value: &Value| value.as_str().map(str::len);
-        assert_eq!(length(&shown["session"]), Some(MAX_NAME));
-        assert_eq!(length(&shown["model"]["id"]), Some(MAX_NAME));
-    }
-
-    #[test]
-    fn a_state_that_no_frame_could_carry_is_not_shown() {
-        let mut document = Document::new("t", "a", "pando");
-        let state = json!({"big": "x".repeat(MAX_CLIENT)});
-        let refused = document.adopt(Some(&state)).unwrap_err();
-        assert_eq!(refused.part, "client");
-        assert!(document.snapshot().get("client").is_none());
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! The files that an agent has touched.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::document::clip;
@@ -52,6 +54,15 @@ impl File {
     pub fn action(&self) -> FileAction {
         self.action
     }
+}
+
+/// What was done last to each file.
+pub(super) fn last(mut touched: Vec<File>) -> Vec<File> {
+    let mut known = HashSet::new();
+    touched.reverse();
+    touched.retain(|file| known.insert(file.path.clone()));
+    touched.reverse();
+    touched
 }
 
 /// The files with one more touched, and the operations that bring that about.

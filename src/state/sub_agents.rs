@@ -9,6 +9,9 @@ use crate::protocol::{Operation, Patch, Pointer};
 /// How many sub-agents are shown. Of more, the first one that has ended goes, else the first.
 const MOST: usize = 50;
 
+/// The longest id, in bytes. One with a longer id is not told of.
+const ID: usize = 256;
+
 /// The longest text about one that is shown, in bytes.
 const TEXT: usize = 4 * 1024;
 
@@ -153,6 +156,12 @@ impl SubAgentStatus {
         }
     }
 
+    /// How far it is after an update. Nobody waits for one that has ended.
+    fn then(self, next: Option<Self>) -> Self {
+        next.filter(|next| *next != Self::Awaited || !self.has_ended())
+            .unwrap_or(self)
+    }
+
     /// Whether nothing more comes of it by itself.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -206,6 +215,9 @@ impl About {
 
 /// The sub-agents with an update, and the operations that bring that about.
 pub(super) fn update(known: &mut Vec<SubAgent>, update: &SubAgentUpdate, patch: &mut Patch) {
+    if update.id.len() > ID {
+        return;
+    }
     let root = Pointer::root().child("subAgents");
     let at = known.iter().position(|one| *one.id == *update.id);
     let Some(at) = at else {
@@ -230,7 +242,7 @@ pub(super) fn update(known: &mut Vec<SubAgent>, update: &SubAgentUpdate, patch: 
     };
     let now = SubAgent {
         id: known[at].id.clone(),
-        status: update.status.unwrap_or(known[at].status),
+        status: known[at].status.then(update.status),
         about: known[at].about.with(&update.about),
     };
     if known[at] != now {

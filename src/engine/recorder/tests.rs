@@ -108,7 +108,7 @@ fn metadata_stands_where_a_client_puts_it() {
     let call = || ToolCallId::new("c").unwrap();
     let with = |recorder: &mut Recorder, body: Body, key: &str| {
         let metadata = [(key.to_owned(), json!(1))].into_iter().collect();
-        recorder.event(&body, Some(&metadata));
+        recorder.event(&None, &body, Some(&metadata));
     };
     let start = Body::ToolCallStart {
         tool_call_id: call(),
@@ -145,22 +145,23 @@ fn what_is_kept_is_bounded_and_what_is_open_is_known_beyond_that() {
         role: None,
         name: None,
     };
-    recorder.event(&start("m"), None);
-    recorder.delta("12345");
+    recorder.event(&None, &start("m"), None);
+    recorder.delta(&None, "12345");
     assert!(!recorder.is_partial());
-    recorder.delta("123456");
-    recorder.delta("1");
+    recorder.delta(&None, "123456");
+    recorder.delta(&None, "1");
     assert!(recorder.is_partial());
     recorder.event(
+        &None,
         &Body::TextMessageEnd {
             message_id: MessageId::new("m").unwrap(),
         },
         None,
     );
     assert!(recorder.is_quiet());
-    recorder.event(&start("n"), None);
-    recorder.delta("1");
-    assert_eq!(recorder.reopen(), [start("n")]);
+    recorder.event(&None, &start("n"), None);
+    recorder.delta(&None, "1");
+    assert_eq!(recorder.reopen(), [(None, start("n"))]);
     let kept = serde_json::to_value(recorder.messages()).unwrap();
     assert_eq!(
         kept,

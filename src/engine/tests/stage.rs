@@ -30,6 +30,12 @@ pub(in crate::engine) enum Op {
     Arguments(usize, String),
     Close(usize),
     Answer(usize, Content),
+    /// Has a sub-agent begin.
+    Begin,
+    /// Has a sub-agent do what comes next, or the agent itself.
+    HandOver(usize),
+    /// Ends a sub-agent.
+    End(usize),
     State,
     Notice,
     Flush,
@@ -48,6 +54,9 @@ pub(in crate::engine) fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => (0usize..4, "[{}a-z\"]{0,5}").prop_map(|(at, text)| Op::Arguments(at, text)),
         3 => (0usize..4).prop_map(Op::Close),
         3 => (0usize..4, content).prop_map(|(at, content)| Op::Answer(at, content)),
+        1 => Just(Op::Begin),
+        3 => (0usize..4).prop_map(Op::HandOver),
+        1 => (0usize..4).prop_map(Op::End),
         1 => Just(Op::State),
         1 => Just(Op::Notice),
         2 => Just(Op::Flush),
@@ -81,12 +90,17 @@ pub(in crate::engine) struct Stage {
     pub(in crate::engine) writer: Writer,
     open: Vec<OpenCall>,
     closed: Vec<ClosedCall>,
+    sub_agents: Vec<Arc<str>>,
 }
 
 impl Stage {
     pub(in crate::engine) fn new() -> Self {
+        Self::with(json!({"n": 0}))
+    }
+
+    /// Begins with this state document.
+    pub(in crate::engine) fn with(state: Value) -> Self {
         let log = Log::new("log".into(), 1 << 24, Budget::new(1 << 24));
-        let state = json!({"n": 0});
         let (env, namespace) = (Env::fixed(7), Namespace::default());
         let writer = Writer::begin(Arc::clone(&log), env, namespace, ids(), state);
         Self {
@@ -94,6 +108,7 @@ impl Stage {
             writer,
             open: Vec::new(),
             closed: Vec::new(),
+            sub_agents: Vec::new(),
         }
     }
 
@@ -112,7 +127,25 @@ impl Stage {
             Op::Answer(at, content) if at < self.closed.len() => {
                 writer.result(self.closed.remove(at), content, at == 1);
             }
-            Op::Arguments(..) | Op::Close(_) | Op::Answer(..) => {}
+            Op::Begin => {
+                let run: Arc<str> = writer.id("subagent").into();
+                let started = json!({"type": "SUBAGENT_STARTED", "name": "n"});
+                let started = serde_json::from_value(started).unwrap();
+                writer.begin_sub_agent(&run, started, self.sub_agents.is_empty());
+                self.sub_agents.push(run);
+            }
+            Op::HandOver(at) => match self.sub_agents.get(at) {
+                Some(run) => assert!(writer.hand_over(run)),
+                None => writer.hand_back(),
+            },
+            Op::End(at) if at < self.sub_agents.len() => {
+                let ended = Body::SubagentFinished {
+                    result: None,
+                    outcome: None,
+                };
+                writer.end_sub_agent(&self.sub_agents.remove(at), ended);
+            }
+            Op::Arguments(..) | Op::Close(_) | Op::Answer(..) | Op::End(_) => {}
             Op::State => writer.state_delta(vec![Operation::Replace {
                 path: Pointer::root().child("n"),
                 value: Value::from(1),
@@ -163,15 +196,18 @@ pub(in crate::engine) fn fold(body: &str) -> Vec<Message> {
 
 fn apply(messages: &mut Vec<Message>, event: Event) {
     let more = event.metadata;
+    let whose = event.subagent_run_id;
     match event.body {
         Body::MessagesSnapshot { messages: all } => *messages = all,
         Body::TextMessageStart { message_id, .. } => {
             let body = json!({"id": message_id, "role": "assistant", "content": ""});
-            find_or_push(messages, body).metadata = more;
+            let message = find_or_push(messages, body);
+            message.metadata = more;
+            message.subagent_run_id = whose;
         }
         Body::ReasoningMessageStart { message_id, .. } => {
             let body = json!({"id": message_id, "role": "reasoning", "content": ""});
-            find_or_push(messages, body);
+            find_or_push(messages, body).subagent_run_id = whose;
         }
         Body::TextMessageContent { message_id, delta }
         | Body::ReasoningMessageContent { message_id, delta } => {
@@ -191,7 +227,9 @@ fn apply(messages: &mut Vec<Message>, event: Event) {
             parent_message_id,
         } => {
             let parent = json!({"id": parent_message_id.unwrap(), "role": "assistant"});
-            let calls = calls(find_or_push(messages, parent)).unwrap();
+            let parent = find_or_push(messages, parent);
+            parent.subagent_run_id = whose;
+            let calls = calls(parent).unwrap();
             match calls.iter_mut().find(|call| call.id == tool_call_id) {
                 Some(call) => call.function.name = tool_call_name,
                 None => calls.push(ToolCall {
@@ -234,6 +272,7 @@ fn apply(messages: &mut Vec<Message>, event: Event) {
             });
             let mut message: Message = serde_json::from_value(body).unwrap();
             message.metadata = more;
+            message.subagent_run_id = whose;
             messages.insert(place, message);
         }
         _ => {}

@@ -16,7 +16,7 @@ use crate::{
         interrupts::{self, Asker},
         writer::Writer,
     },
-    protocol::{Tool, ToolCallId},
+    protocol::{Interrupt, Tool, ToolCallId},
 };
 
 /// How clients are asked.
@@ -52,12 +52,20 @@ impl Shell {
             let call = open.ask.call();
             let is_there = call.is_some_and(|call| translator.is_waiting(call));
             let id = call.and_then(|call| translator.id(call));
+            let asking = call.and_then(|call| translator.speaker(call));
+            let asking = asking.filter(|run| writer.is_active(run));
+            let interrupt = |interrupt| {
+                Prompt::interrupt(Interrupt {
+                    subagent_run_id: asking.as_deref().map(Into::into),
+                    ..interrupt
+                })
+            };
             let prompt = match (&means, &open.ask) {
                 (Means::Interrupt, Ask::Permission(request, _)) => {
-                    Prompt::interrupt(asker.permission(request, id))
+                    interrupt(asker.permission(request, id))
                 }
                 (Means::Interrupt, Ask::Question(question, _)) => {
-                    Prompt::interrupt(asker.question(question, id))
+                    interrupt(asker.question(question, id))
                 }
                 (_, Ask::Tool(call, _)) if is_there || !a_person => Prompt::call(
                     translator.page_call(&call.call, &call.name, &call.arguments, writer),

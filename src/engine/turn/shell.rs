@@ -296,6 +296,13 @@ impl Shell {
             "run ended"
         );
         let outcome = ending.outcome();
+        self.writer.settle(&ending);
+        if matches!(ending, Ending::Cancelled | Ending::Failed { .. }) {
+            let ongoing = &mut self.ongoing;
+            ongoing
+                .translator
+                .stop(&mut self.writer, &mut ongoing.state);
+        }
         let explains = self.ongoing.policy.explain_errors;
         let last = self.writer.wind_up(&ending, explains);
         if !last.is_empty() {

@@ -203,15 +203,13 @@ impl Parked {
             *known = tools;
             is_other
         });
-        let too_large = ongoing.state.adopt(input.state.as_ref()).is_err();
+        let too_large = ongoing.state.adopt(input.state.as_ref()).err();
         let shown = ongoing.gate.take_shown(Instant::now());
         let asked = Arc::clone(&self.asked);
         let (mut shell, held) = self.begin(&live, door, input);
-        if too_large {
-            warn!("the client's state is left out");
-            shell
-                .writer
-                .notice("notice", json!({"code": "state_too_large"}));
+        if let Some(error) = too_large {
+            warn!(%error, "the client's state is left out");
+            shell.writer.too_large(error.part);
         }
         for (name, value) in notices {
             shell.writer.notice(name, value);

@@ -3,7 +3,8 @@
 //! Clients from before 1.0 fail a run on any shape they do not know. The rules are those of AG-UI 1.0,
 //! versioning: nothing is invented, and ids and order stay. One outcome cannot be kept: such a client
 //! knows no run that was stopped on purpose, and of what it does know a failure misleads least.
-//! An interrupt goes out as it is; those that know none pass over it.
+//! An interrupt goes out as it is; those that know none pass over it. What a sub-agent says would be taken for the
+//! agent's own words, so it is left out with the sub-agent.
 
 #[cfg(test)]
 mod tests;
@@ -26,30 +27,31 @@ pub enum Legacy {
 
 /// Judges one event.
 pub fn legacy(event: &Event) -> Legacy {
-    match instead(&event.body) {
-        Judged::Same => Legacy::Same,
-        Judged::Omitted => Legacy::Omitted,
-        Judged::Instead(body) => Legacy::Instead(Box::new(Event {
+    if event.subagent_run_id.is_some() {
+        return Legacy::Omitted;
+    }
+    instead(&event.body).map_or(Legacy::Same, |body| {
+        Legacy::Instead(Box::new(Event {
             body,
             timestamp: event.timestamp,
-            subagent_run_id: event.subagent_run_id.clone(),
+            subagent_run_id: None,
             metadata: event.metadata.clone(),
             raw_event: event.raw_event.clone(),
-        })),
-    }
+        }))
+    })
 }
 
 /// What [`legacy`] takes from an event that the client cannot find out in another way. To be told to
 /// whoever runs the daemon, not to the client (AG-UI 1.0, versioning: a lossy downgrade warns).
 pub fn lost(event: &Event) -> Option<&'static str> {
+    if event.subagent_run_id.is_some() {
+        return Some("the course of a sub-agent");
+    }
     match &event.body {
         Body::RunFinished {
             outcome: Some(Outcome::Cancelled),
             ..
         } => Some("the outcome `cancelled`"),
-        Body::SubagentStarted { .. }
-        | Body::SubagentFinished { .. }
-        | Body::SubagentError { .. } => Some("the course of a sub-agent"),
         Body::ToolCallResult { content, .. } if content.has_media() => {
             Some("the media of a tool result")
         }
@@ -60,23 +62,17 @@ pub fn lost(event: &Event) -> Option<&'static str> {
     }
 }
 
-enum Judged {
-    Same,
-    Omitted,
-    Instead(Body),
-}
-
-fn instead(body: &Body) -> Judged {
-    match body {
+fn instead(body: &Body) -> Option<Body> {
+    Some(match body {
         Body::RunFinished {
             outcome: Some(Outcome::Cancelled),
             usage,
             ..
-        } => Judged::Instead(Body::RunError {
+        } => Body::RunError {
             message: "the run was cancelled".to_owned(),
             code: Some(CANCELLED.to_owned()),
             usage: usage.clone(),
-        }),
+        },
         Body::RunFinished {
             thread_id,
             run_id,
@@ -85,37 +81,40 @@ fn instead(body: &Body) -> Judged {
                 pending_tool_call_ids,
             }),
             usage,
-        } if !pending_tool_call_ids.is_empty() => Judged::Instead(Body::RunFinished {
+        } if !pending_tool_call_ids.is_empty() => Body::RunFinished {
             thread_id: thread_id.clone(),
             run_id: run_id.clone(),
             result: result.clone(),
             outcome: None,
             usage: usage.clone(),
-        }),
-        Body::SubagentStarted { .. }
-        | Body::SubagentFinished { .. }
-        | Body::SubagentError { .. } => Judged::Omitted,
+        },
         Body::ToolCallResult {
             message_id,
             tool_call_id,
             content: content @ Content::Parts(_),
             role,
-        } => Judged::Instead(Body::ToolCallResult {
+        } => Body::ToolCallResult {
             message_id: message_id.clone(),
             tool_call_id: tool_call_id.clone(),
             content: Content::Text(content.text()),
             role: *role,
-        }),
+        },
         Body::MessagesSnapshot { messages } if !messages.iter().all(is_readable) => {
-            Judged::Instead(Body::MessagesSnapshot {
-                messages: messages.iter().map(readable).collect(),
-            })
+            Body::MessagesSnapshot {
+                messages: (messages.iter())
+                    .filter(|message| message.subagent_run_id.is_none())
+                    .map(readable)
+                    .collect(),
+            }
         }
-        _ => Judged::Same,
-    }
+        _ => return None,
+    })
 }
 
 fn is_readable(message: &Message) -> bool {
+    if message.subagent_run_id.is_some() {
+        return false;
+    }
     match &message.body {
         MessageBody::Tool { content, .. } => matches!(content, Content::Text(_)),
         MessageBody::User {
@@ -128,6 +127,7 @@ fn is_readable(message: &Message) -> bool {
 
 fn loses_media(message: &Message) -> bool {
     match &message.body {
+        _ if message.subagent_run_id.is_some() => false,
         MessageBody::Tool { content, .. } => content.has_media(),
         _ => !is_readable(message),
     }

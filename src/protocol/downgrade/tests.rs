@@ -79,7 +79,19 @@ fn content() -> Vec<Row> {
     let image = json!({"type": "image", "source": {"type": "url", "value": "u"}});
     let file = json!({"type": "image", "source": {"type": "file", "value": "h"}});
     vec![
-        same(json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "s"})),
+        (
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "s"}),
+            None,
+            Some("the course of a sub-agent"),
+        ),
+        (
+            json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+                {"id": "1", "role": "assistant", "content": "a"},
+                {"id": "2", "role": "assistant", "content": "b", "subagentRunId": "s"}]}),
+            Some(json!({"type": "MESSAGES_SNAPSHOT", "messages": [
+                {"id": "1", "role": "assistant", "content": "a"}]})),
+            None,
+        ),
         same(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "d"})),
         same(result(json!("text"))),
         (

@@ -70,7 +70,8 @@ impl Reopening {
             (Self::Ahead, Body::MessagesSnapshot { .. })
             | (
                 Self::Now,
-                Body::ToolCallStart { .. }
+                Body::SubagentStarted { .. }
+                | Body::ToolCallStart { .. }
                 | Body::TextMessageStart { .. }
                 | Body::ReasoningStart { .. }
                 | Body::ReasoningMessageStart { .. },
