@@ -48,19 +48,36 @@ impl Held {
 fn weight(signal: &Signal) -> usize {
     const LITTLE: usize = 128;
     let text = match signal {
-        Signal::Event(event) => match event {
-            CoreEvent::Text(text) | CoreEvent::Reasoning(text) => text.len(),
-            CoreEvent::ToolCallArguments { fragment, .. } => fragment.len(),
-            CoreEvent::ToolCallResult { content, .. } => {
-                serde_json::to_string(content).map_or(0, |json| json.len())
-            }
-            CoreEvent::Notice { value, .. } => value.to_string().len(),
-            _ => 0,
-        },
-        Signal::Recall(past) => serde_json::to_string(past).map_or(0, |json| json.len()),
+        Signal::Event(event) => event_weight(event),
+        Signal::Recall(past) => json_size(past),
         _ => 0,
     };
     LITTLE + text
+}
+
+fn event_weight(event: &CoreEvent) -> usize {
+    /// A path, or a text about a sub-agent.
+    const NAME: usize = 1024;
+    match event {
+        CoreEvent::Text(text) | CoreEvent::Reasoning(text) => text.len(),
+        CoreEvent::ToolCallArguments { fragment, .. } => fragment.len(),
+        CoreEvent::ToolCallResult { content, .. } => json_size(content),
+        CoreEvent::Notice { value, .. } => json_size(value),
+        CoreEvent::Diff { content, .. } => json_size(content),
+        CoreEvent::Todos(todos) => json_size(todos),
+        CoreEvent::Files(files) => files.len() * NAME,
+        CoreEvent::SubAgent(update) => {
+            let about = &update.about;
+            let texts = [&about.prompt, &about.summary, &about.error];
+            NAME + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        }
+        CoreEvent::Within { event, .. } => event_weight(event),
+        _ => 0,
+    }
+}
+
+fn json_size(value: &impl serde::Serialize) -> usize {
+    serde_json::to_string(value).map_or(0, |json| json.len())
 }
 
 #[cfg(test)]
@@ -85,6 +102,16 @@ mod tests {
         }
         let parted = [text("ab"), Signal::Event(CoreEvent::MessageEnd), text("c")];
         assert_eq!(held.take(), (parted.into(), 0));
+    }
+
+    #[test]
+    fn what_a_sub_agent_says_weighs_as_much_as_what_the_agent_says() {
+        let said = CoreEvent::Text("x".repeat(1_000));
+        let within = CoreEvent::Within {
+            sub_agent: "s".into(),
+            event: Box::new(said.clone()),
+        };
+        assert_eq!(weight(&Signal::Event(within)), weight(&Signal::Event(said)));
     }
 
     #[test]
