@@ -28,6 +28,25 @@ pub fn encode(event: &Event, out: &mut BytesMut) {
     out.extend_from_slice(b"\n\n");
 }
 
+/// How long a value is in a frame, in bytes.
+pub fn size(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut serializer = Serializer::with_formatter(Counter(0), LineSafe);
+    value
+        .serialize(&mut serializer)
+        .expect("a value has string keys, and counting never fails");
+    serializer.into_inner().0
+}
+
 /// The frames of deltas that follow one another: they differ in nothing but the delta, so what stands
 /// around it is encoded once. Deltas are nearly all that a long stream has, and most of a frame is what
 /// does not change.
@@ -130,6 +149,19 @@ mod tests {
             frame("hi\r\n\"you\""),
             "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\"hi\\r\\n\\\"you\\\"\",\"timestamp\":7}\n\n"
         );
+    }
+
+    #[test]
+    fn a_value_is_as_long_as_it_is_in_a_frame() {
+        for text in ["", "a\"\n", "\u{85}\u{2028}", "é😀"] {
+            let event = Event::from(Body::Custom {
+                name: "a".into(),
+                value: text.into(),
+            });
+            let mut out = BytesMut::new();
+            encode(&event, &mut out);
+            assert_eq!(size(&event), out.len() - "data: \n\n".len(), "{text:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     ContextUpdate, ContextUsage, File, Settings, SubAgent, SubAgentUpdate, Todo, files, sub_agents,
 };
-use crate::protocol::{JsonObject, MessageId, Operation, Patch, Pointer};
+use crate::protocol::{JsonObject, MessageId, Operation, Patch, Pointer, sse};
 
 /// The names that are the daemon's, besides the namespace.
 const RESERVED: [&str; 9] = [
@@ -39,6 +39,9 @@ const MAX_NAME: usize = 1024;
 
 /// How many options of a setting are shown. Some agents offer hundreds of models.
 const MAX_OPTIONS: usize = 500;
+
+/// The largest that the settings may be, in bytes of JSON. Of longer ones fewer options are shown.
+const MAX_SETTINGS: usize = 512 * 1024;
 
 /// A model, without anything that would tell where it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -143,23 +146,26 @@ impl Document {
     pub fn adopt(&mut self, state: Option<&Value>) -> Result<(), TooLarge> {
         self.client = Client::Absent;
         let Some(state) = state else { return Ok(()) };
-        let text = match state {
+        let is_members = state.is_object();
+        let state = match state {
             Value::Object(members) => {
                 let others = members.iter().filter(|(name, _)| !self.is_reserved(name));
                 let owned = others.map(|(name, value)| (name.clone(), value.clone()));
-                Value::Object(owned.collect()).to_string()
+                Value::Object(owned.collect())
             }
-            other => other.to_string(),
+            other => other.clone(),
         };
-        if text.len() > MAX_CLIENT {
+        if sse::size(&state) > MAX_CLIENT {
             return Err(TooLarge {
                 part: "client",
                 limit: MAX_CLIENT,
             });
         }
-        self.client = match state {
-            Value::Object(_) => Client::Members(text.into()),
-            _ => Client::Other(text.into()),
+        let text = state.to_string().into();
+        self.client = if is_members {
+            Client::Members(text)
+        } else {
+            Client::Other(text)
         };
         Ok(())
     }
@@ -207,11 +213,11 @@ impl Document {
             Client::Members(text) | Client::Other(text) => text.len(),
         };
         // What is ours is kept as it is shown, but for the names of the members.
-        mem::size_of::<Self>() + client + self.ours() + json_size(&self.settings)
+        mem::size_of::<Self>() + client + self.ours() + sse::size(&self.settings)
     }
 
     fn ours(&self) -> usize {
-        json_size(&self.todos) + json_size(&self.files) + json_size(&self.sub_agents)
+        sse::size(&self.todos) + sse::size(&self.files) + sse::size(&self.sub_agents)
     }
 
     /// Takes a change of what is ours, or leaves it if the whole becomes too large with it.
@@ -333,7 +339,12 @@ impl Document {
 
     /// Notes what can be chosen in the session. Returns the change, if it is one.
     pub fn set_settings(&mut self, settings: Settings) -> Option<Patch> {
-        let settings = settings.bounded(MAX_NAME, MAX_OPTIONS);
+        let mut most = MAX_OPTIONS;
+        let mut settings = settings.bounded(MAX_NAME, most);
+        while sse::size(&settings) > MAX_SETTINGS {
+            most /= 2;
+            settings = settings.bounded(MAX_NAME, most);
+        }
         if self.settings == settings {
             return None;
         }
@@ -348,11 +359,6 @@ impl Document {
 /// What was written as JSON here.
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).expect("it is JSON")
-}
-
-/// How long a part is as JSON, in bytes.
-fn json_size(part: &impl Serialize) -> usize {
-    serde_json::to_string(part).map_or(0, |json| json.len())
 }
 
 /// The beginning of a name, as far as it is shown.

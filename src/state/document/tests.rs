@@ -22,9 +22,15 @@ fn r75_r76_without_client_state_there_is_no_client_and_lists_are_empty() {
 
 #[test]
 fn r43_the_clients_members_stand_at_the_root_and_in_client_but_not_the_reserved_ones() {
-    let shown = adopted(&json!({"recipe": {"a": null}, "thread": "forged", "todos": [1]}));
+    let state = r#"{"recipe": {"a": null}, "n": 9007199254740993, "m": 1.10, "thread": "forged", "todos": [1]}"#;
+    let shown = adopted(&serde_json::from_str(state).unwrap());
+    for at in [&shown, &shown["client"]] {
+        assert_eq!(at["n"].to_string(), "9007199254740993");
+        assert_eq!(at["m"].to_string(), "1.10");
+    }
     assert_eq!(shown["recipe"], json!({"a": null}));
-    assert_eq!(shown["client"], json!({"recipe": {"a": null}}));
+    assert_eq!(shown["client"]["recipe"], json!({"a": null}));
+    assert_eq!(shown["client"].as_object().unwrap().len(), 3);
     assert_eq!(
         (&shown["thread"], &shown["todos"]),
         (&json!("t"), &json!([]))
@@ -187,8 +193,8 @@ fn r79_a_file_is_listed_once_by_what_was_done_to_it_last() {
     let hosts = json!({"path": "/etc/hosts", "name": "hosts", "action": "write"});
     assert_eq!(
         json_of(document.touch(touched).unwrap()),
-        json!([{"op": "add", "path": "/files/-", "value": lib},
-               {"op": "add", "path": "/files/-", "value": hosts}])
+        json!([{"op": "add", "path": "/files/-", "value": hosts},
+               {"op": "add", "path": "/files/-", "value": lib}])
     );
     let edited = json!({"path": "src/lib.rs", "name": "lib.rs", "action": "edit"});
     assert_eq!(
@@ -197,7 +203,7 @@ fn r79_a_file_is_listed_once_by_what_was_done_to_it_last() {
                 .touch(vec![File::new("src/lib.rs", FileAction::Edit)])
                 .unwrap()
         ),
-        json!([{"op": "replace", "path": "/files/0", "value": edited}])
+        json!([{"op": "replace", "path": "/files/1", "value": edited}])
     );
     assert_eq!(
         document.touch(vec![File::new("src/lib.rs", FileAction::Edit)]),
@@ -320,4 +326,40 @@ fn what_a_document_says_it_takes_is_at_least_what_it_shows_of_the_client_once() 
         "{}",
         document.size()
     );
+}
+
+#[test]
+fn report_r51d_the_largest_document_fits_into_a_frame() {
+    let mut document = document();
+    // It takes twice its bytes in a frame.
+    let text = "\u{2028}".repeat(MAX_CLIENT / 6 - 16);
+    document.adopt(Some(&json!({"text": text}))).unwrap();
+    let too_long = json!({"text": "\u{2028}".repeat(MAX_CLIENT / 6)});
+    assert!(document.clone().adopt(Some(&too_long)).is_err());
+    let todo = Todo {
+        content: "\u{1}".repeat(MAX_OURS / 6 - 64),
+        status: TodoStatus::Pending,
+        priority: TodoPriority::Low,
+    };
+    document.set_todos(vec![todo]).unwrap();
+    let choice = crate::state::Choice {
+        value: "\u{1}".repeat(MAX_NAME),
+        name: Some("\u{1}".repeat(MAX_NAME)),
+    };
+    let setting = || {
+        Some(Setting {
+            value: None,
+            options: vec![choice.clone(); MAX_OPTIONS],
+        })
+    };
+    let settings = Settings {
+        model: setting(),
+        mode: setting(),
+        effort: setting(),
+    };
+    document.set_settings(settings).unwrap();
+    let size = sse::size(&document.snapshot());
+    assert!((7 * 1024 * 1024..sse::MAX_FRAME).contains(&size), "{size}");
+    let settings = &document.snapshot()["pando"];
+    assert!(!settings["mode"]["options"].as_array().unwrap().is_empty());
 }
