@@ -3,6 +3,7 @@
 mod ends;
 mod page;
 mod people;
+mod sub_agents;
 
 use std::sync::{Arc, Mutex};
 
@@ -11,8 +12,8 @@ use super::{
     *,
 };
 use crate::deps::{
-    Denial, Form, OptionKind, Permission, PermissionOption, PermissionRequest, Question, Reply,
-    ToolAnswer, ToolCall, Unanswered,
+    About, Denial, Form, OptionKind, Permission, PermissionOption, PermissionRequest, Question,
+    Reply, SubAgentStatus, SubAgentUpdate, ToolAnswer, ToolCall, Unanswered,
 };
 
 /// The messages that somebody is shown who looks.
@@ -69,6 +70,41 @@ async fn writes(io: &TurnIo, id: &str) -> Permission {
     permission
 }
 
+/// A helper of the agent's, told of.
+fn helper(status: SubAgentStatus) -> CoreEvent {
+    let about = About {
+        persona: Some("writer".into()),
+        ..About::default()
+    };
+    CoreEvent::SubAgent(Box::new(SubAgentUpdate {
+        about,
+        ..SubAgentUpdate::new("helper", Some(status))
+    }))
+}
+
+fn within(event: CoreEvent) -> CoreEvent {
+    CoreEvent::Within {
+        sub_agent: "helper".into(),
+        event: Box::new(event),
+    }
+}
+
+/// Has a helper write, if it may.
+async fn delegates(io: &TurnIo) -> bool {
+    io.emit(helper(SubAgentStatus::Running)).await.unwrap();
+    let closed = CoreEvent::ToolCallClosed { call: "w".into() };
+    for event in [opened("w"), closed] {
+        io.emit(within(event)).await.unwrap();
+    }
+    let permission = io.request_permission(request(Some("w"))).await;
+    io.emit(within(result("w"))).await.unwrap();
+    let may = matches!(permission, Permission::Allowed(_));
+    if may {
+        io.emit(helper(SubAgentStatus::Completed)).await.unwrap();
+    }
+    may
+}
+
 /// A runtime whose agent waits for what the prompt names, and says what came of it.
 fn asking(policy: Policy) -> (Runtime, Arc<Mutex<Vec<String>>>) {
     let prompts = Arc::new(Mutex::new(Vec::new()));
@@ -109,6 +145,8 @@ fn asking(policy: Policy) -> (Runtime, Arc<Mutex<Vec<String>>>) {
                     let (answer, ()) = tokio::join!(io.call_frontend_tool(call("chart")), command);
                     say(&io, answer).await;
                 }
+                "delegate" if !delegates(&io).await => return Ok(StopReason::Cancelled),
+                "delegate" => {}
                 "give up" => {
                     let patience = Duration::from_secs(30);
                     let asked = io.call_frontend_tool(call("chart"));
