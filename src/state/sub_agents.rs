@@ -193,6 +193,17 @@ impl Conclusion {
 }
 
 impl About {
+    /// What is known of one that is sent out once more: what it came to the last time is past.
+    fn again(&self) -> Self {
+        Self {
+            error: None,
+            exit_code: None,
+            conclusion: None,
+            summary: None,
+            ..self.clone()
+        }
+    }
+
     /// What is known with an update, each text as far as it is shown.
     fn with(&self, update: &Self) -> Self {
         let text = |new: &Option<String>, known: &Option<String>, most: usize| {
@@ -240,10 +251,17 @@ pub(super) fn update(known: &mut Vec<SubAgent>, update: &SubAgentUpdate, patch: 
         patch.push(Operation::Add { path, value });
         return known.push(added);
     };
+    let before = &known[at];
+    let status = before.status.then(update.status);
+    let about = if before.status.has_ended() && !status.has_ended() {
+        &before.about.again()
+    } else {
+        &before.about
+    };
     let now = SubAgent {
-        id: known[at].id.clone(),
-        status: known[at].status.then(update.status),
-        about: known[at].about.with(&update.about),
+        id: before.id.clone(),
+        status,
+        about: about.with(&update.about),
     };
     if known[at] != now {
         let (path, value) = (root.index(at), serde_json::json!(now));

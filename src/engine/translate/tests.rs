@@ -215,7 +215,7 @@ fn event() -> impl Strategy<Value = CoreEvent> {
 
 proptest! {
     #[test]
-    fn r80_r82_the_changes_of_a_run_make_the_next_snapshot(
+    fn r80_r82_report_r51_the_changes_of_a_run_make_the_next_snapshot(
         told in proptest::collection::vec(event(), 0..60), ending in stage::endings()
     ) {
         let mut play = Play::new();

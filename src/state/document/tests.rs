@@ -12,7 +12,7 @@ fn adopted(state: &Value) -> Value {
 }
 
 #[test]
-fn r75_r76_without_client_state_there_is_no_client_and_lists_are_empty() {
+fn r75_r76_report_r51b_without_client_state_there_is_no_client_and_lists_are_empty() {
     assert_eq!(
         Document::new("t", "a", "pando").snapshot(),
         json!({"thread": "t", "session": "", "agent": "a", "model": {"id": ""}, "todos": [],
@@ -265,6 +265,28 @@ fn r87_r92_what_is_told_of_a_sub_agent_adds_to_what_is_known_and_blanks_nothing(
     ] {
         assert_eq!(document.update_sub_agent(&told), Ok(None), "{told:?}");
     }
+}
+
+#[test]
+fn one_that_is_sent_out_once_more_has_come_to_nothing_yet() {
+    let mut document = document();
+    let mut failed = SubAgentUpdate::new("s", Some(SubAgentStatus::Failed));
+    failed.about = About {
+        prompt: Some("Do it.".into()),
+        error: Some("It broke.".into()),
+        exit_code: Some(1),
+        conclusion: Some(Conclusion::Failed),
+        summary: Some("Nothing.".into()),
+        ..About::default()
+    };
+    let running = SubAgentUpdate::new("s", Some(SubAgentStatus::Running));
+    for update in [failed, running] {
+        document.update_sub_agent(&update).unwrap();
+    }
+    assert_eq!(
+        document.snapshot()["subAgents"],
+        json!([{"id": "s", "status": "running", "prompt": "Do it."}])
+    );
 }
 
 #[test]
