@@ -20,7 +20,9 @@
 //!   │
 //! deps           the seam: what the adapter asks of a core, and a core of the adapter
 //!   │
-//! store  state   what is kept of threads, in a database; the document that clients see as shared state
+//! store          what is kept of threads, in a database
+//! state          the document that clients see as shared state
+//! json           reading what tools answer, however it is written
 //!   │
 //! protocol  env  AG-UI as plain data; the clock and the ids
 //! ```
@@ -91,6 +93,7 @@ pub mod engine;
 pub mod env;
 pub mod fence;
 pub mod http;
+pub mod json;
 pub mod lifecycle;
 pub mod protocol;
 pub mod state;

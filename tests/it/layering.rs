@@ -7,9 +7,10 @@ use std::{
 };
 
 /// Each floor and the floors that it may know. Those at the top only assemble.
-const FLOORS: [(&str, &[&str]); 14] = [
+const FLOORS: [(&str, &[&str]); 15] = [
     ("protocol", &[]),
     ("env", &[]),
+    ("json", &["protocol"]),
     ("state", &["protocol"]),
     ("store", &["env", "protocol"]),
     ("deps", &["protocol", "state"]),
