@@ -7,6 +7,12 @@ pub mod demo;
 #[cfg(feature = "acp")]
 pub mod mcp;
 pub mod questions;
+#[cfg(any(feature = "acp", feature = "demo"))]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "no core reads its traffic yet")
+)]
+mod traffic;
 
 use std::{path::Path, sync::Arc, time::Duration};
 

@@ -14,7 +14,7 @@ const FLOORS: [(&str, &[&str]); 15] = [
     ("state", &["protocol"]),
     ("store", &["env", "protocol"]),
     ("deps", &["protocol", "state"]),
-    ("cores", &["deps", "env", "protocol"]),
+    ("cores", &["deps", "env", "json", "protocol"]),
     ("engine", &["deps", "env", "protocol", "state", "store"]),
     ("http", &["deps", "engine", "env", "protocol", "store"]),
     ("conformance", &["deps", "engine", "protocol"]),
