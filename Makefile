@@ -42,13 +42,14 @@ lint:
 # Everything.
 test: check test-clients test-browser
 
-# The real clients and a real agent, against the real binary.
+# The real clients and real agents, against the real binary: one in all that it does, and one that sends todos.
 test-clients:
 	$(CARGO) build
 	./tests/clients/setup.sh
+	./tests/clients/setup.sh opencode
 	./tests/clients/python/setup.sh
 	PATH="$(NODE_PATHS):$$PATH" tests/with-daemon.sh $(DAEMON) node tests/clients/run.mjs
-	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) AGUI_PAGE_SECONDS=5 node tests/agents/run.mjs copilot
+	PATH="$(NODE_PATHS):$$PATH" AGUI_SERVE=$(CURDIR)/$(DAEMON) AGUI_PAGE_SECONDS=5 node tests/agents/run.mjs copilot opencode:state
 
 # The example's page in a real browser, with the demo and a real agent behind it; pictures are left in tests/browser/shots.
 test-browser:

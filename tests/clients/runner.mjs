@@ -33,7 +33,10 @@ export function createRunner(client) {
     /** The same without a question. */
     async goOn(agent, parameters) {
       const seen = await runner.start(agent, () => {}, parameters);
-      return { seen, events: await runner.inspect(agent, parameters) };
+      const events = await runner.inspect(agent, parameters);
+      const changes = events.filter(({ type }) => type === "STATE_SNAPSHOT" || type === "STATE_DELTA");
+      assert.equal(seen.documents.length, changes.length, "each change of the state is applied");
+      return { seen, events };
     },
 
     /** Adds a question to the client's messages. */
@@ -42,11 +45,11 @@ export function createRunner(client) {
     },
 
     /**
-     * Starts a run and resolves at its end to what the client reported: `{error}`, the RUN_ERROR if any, and
-     * `{pending}`, the calls that it was told to answer. `parameters` are those of `runAgent`.
+     * Starts a run and resolves at its end to what the client reported: `{error}`, the RUN_ERROR if any, `{pending}`, the
+     * calls that it was told to answer, and `{documents}`, its state after each change. `parameters` are those of `runAgent`.
      */
     async start(agent, onWord = () => {}, { open: _, ...parameters } = {}) {
-      const seen = {};
+      const seen = { documents: [] };
       await within(RUN_TIMEOUT, "end of the run", agent.runAgent({ runId: randomUUID(), ...parameters }, {
         onRunErrorEvent({ event }) {
           seen.error = event;
@@ -55,6 +58,9 @@ export function createRunner(client) {
           seen.pending = pendingToolCallIds;
         },
         onTextMessageContentEvent: onWord,
+        onStateChanged({ state }) {
+          seen.documents.push(structuredClone(state));
+        },
       }));
       return seen;
     },

@@ -25,6 +25,8 @@ export const tools = {
   edit: (path, before, after) => ["Edit", { file_path: path, old_string: before, new_string: after }],
   /** Writes a file that is not there yet. */
   create: (path, text) => ["Write", { file_path: path, content: text }],
+  /** Says what is to be done. It is not among the tools that it offers at once, and known nevertheless. */
+  todos: (todos) => ["TodoWrite", { todos: todos.map((todo) => ({ ...todo, activeForm: todo.content })) }],
 };
 
 /**

@@ -20,6 +20,8 @@ export const tools = {
   edit: (path, before, after) => ["edit", { filePath: path, oldString: before, newString: after }],
   /** Writes a file that is not there yet. */
   create: (path, text) => ["write", { filePath: path, content: text }],
+  /** Says what is to be done: the whole list of `{content, status, priority}`. */
+  todos: (todos) => ["todowrite", { todos }],
 };
 
 /**
@@ -40,7 +42,8 @@ export function prepare(dir, modelPort, { mayEdit }) {
         npm: "@ai-sdk/openai-compatible",
         name: "Scripted",
         options: { baseURL: `http://127.0.0.1:${modelPort}/v1`, apiKey: "scripted" },
-        models: { mock: { name: "Mock", reasoning: true, tool_call: true }, other: { name: "Other", tool_call: true } },
+        // Only of a model that has a limit it tells how full the context is.
+        models: { mock: { name: "Mock", reasoning: true, tool_call: true, limit: { context: 128_000, output: 8_000 } }, other: { name: "Other", tool_call: true } },
       },
     },
   }, null, 2));
