@@ -67,7 +67,8 @@ pub(super) struct Limits {
     pub(super) thread_ttl: Deadline,
     pub(super) transcript_bytes: Size,
     pub(super) max_waiting: usize,
-    pub(super) max_states: usize,
+    pub(super) max_state_threads: usize,
+    pub(super) max_state_bytes: Size,
     pub(super) max_connections: usize,
 }
 
@@ -275,7 +276,8 @@ impl Default for Limits {
             thread_ttl: Deadline(store.max_age),
             transcript_bytes: Size(store.transcript_bytes),
             max_waiting: limits.max_waiting,
-            max_states: limits.max_states,
+            max_state_threads: limits.max_state_threads,
+            max_state_bytes: Size(limits.max_state_bytes),
             max_connections: http::Options::default().max_connections,
         }
     }

@@ -114,7 +114,14 @@ fn no_zeros(loaded: &Loaded) -> Result<(), Error> {
             vec!["limits", "transcript_bytes"],
             limits.transcript_bytes.0 == 0,
         ),
-        (vec!["limits", "max_states"], limits.max_states == 0),
+        (
+            vec!["limits", "max_state_threads"],
+            limits.max_state_threads == 0,
+        ),
+        (
+            vec!["limits", "max_state_bytes"],
+            limits.max_state_bytes.0 == 0,
+        ),
         (
             vec!["limits", "max_connections"],
             limits.max_connections == 0,
@@ -181,7 +188,8 @@ fn engine_options(loaded: &Loaded, agents: &[Agent]) -> Result<engine::Options, 
             run_bytes: raw.limits.run_bytes.0,
             total_bytes: raw.limits.total_bytes.0,
             max_waiting: raw.limits.max_waiting,
-            max_states: raw.limits.max_states,
+            max_state_threads: raw.limits.max_state_threads,
+            max_state_bytes: raw.limits.max_state_bytes.0,
             log_ttl: raw.limits.log_ttl.0,
         },
         namespace: engine::Namespace::new(&raw.namespace)

@@ -233,8 +233,10 @@ impl Runtime {
 
     /// The document that a run begins with, before the client's state.
     pub(super) fn document(&self, key: &Key) -> Document {
-        let kept = self.0.documents.get(key);
-        kept.unwrap_or_else(|| self.new_document(&key.agent, &key.thread))
+        match self.0.documents.get(key) {
+            Some(kept) => Document::clone(&kept),
+            None => self.new_document(&key.agent, &key.thread),
+        }
     }
 
     pub(super) fn log(&self) -> Arc<Log> {

@@ -149,8 +149,10 @@ pub struct Limits {
     pub total_bytes: usize,
     /// How many runs may wait for their turn on one thread.
     pub max_waiting: usize,
-    /// How many state documents are kept between runs. The least recently used goes first.
-    pub max_states: usize,
+    /// How many threads' state documents are kept between runs. The least recently used goes first.
+    pub max_state_threads: usize,
+    /// How many bytes of memory they may take together. The least recently used goes first.
+    pub max_state_bytes: usize,
     /// How long the log of a run is kept after its end, for readers that come back.
     pub log_ttl: Duration,
 }
@@ -162,7 +164,8 @@ impl Default for Limits {
             run_bytes: 32 * 1024 * 1024,
             total_bytes: 256 * 1024 * 1024,
             max_waiting: 16,
-            max_states: 256,
+            max_state_threads: 256,
+            max_state_bytes: 64 * 1024 * 1024,
             log_ttl: Duration::from_mins(1),
         }
     }

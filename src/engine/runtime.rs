@@ -65,7 +65,7 @@ impl Runtime {
         let limits = &options.limits;
         Self(Arc::new(Inner {
             slots: Slots::new(limits.max_turns, limits.max_waiting),
-            documents: Documents::new(limits.max_states),
+            documents: Documents::new(limits.max_state_threads, limits.max_state_bytes),
             recent: Recent::new(limits.log_ttl),
             budget: Budget::new(limits.total_bytes),
             turns: TaskTracker::new(),

@@ -212,8 +212,10 @@ impl Document {
             Client::Absent => 0,
             Client::Members(text) | Client::Other(text) => text.len(),
         };
-        // What is ours is kept as it is shown, but for the names of the members.
-        mem::size_of::<Self>() + client + self.ours() + sse::size(&self.settings)
+        // What an allocator adds to a text is about as long as what is shown around it. Of settings less is shown than is kept.
+        let texts = self.ours() + 3 * sse::size(&self.settings);
+        let lists = room(&self.todos) + room(&self.files) + room(&self.sub_agents);
+        mem::size_of::<Self>() + client + texts + lists
     }
 
     fn ours(&self) -> usize {
@@ -359,6 +361,11 @@ impl Document {
 /// What was written as JSON here.
 fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).expect("it is JSON")
+}
+
+/// How much memory a list takes without what its items point to, in bytes.
+fn room<T>(list: &Vec<T>) -> usize {
+    list.capacity() * mem::size_of::<T>()
 }
 
 /// The beginning of a name, as far as it is shown.

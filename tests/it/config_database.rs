@@ -58,7 +58,7 @@ fn bounds_reach_the_store_and_the_engine() {
     let settings = Maker::new()
         .file(
             "store_wait = \"3s\"\n[limits]\nmax_threads = 5\nthread_ttl = \"7days\"\n\
-             transcript_bytes = \"1MiB\"\nmax_waiting = 2\nmax_states = 3\nlog_ttl = \"9s\"\n\
+             transcript_bytes = \"1MiB\"\nmax_waiting = 2\nmax_state_threads = 3\nmax_state_bytes = \"4MiB\"\nlog_ttl = \"9s\"\n\
              [defaults]\nbusy = \"queue\"\n[agents.a]\ncore = \"demo\"\nbusy = \"replace\"\n\
              [agents.b]\ncore = \"demo\"",
         )
@@ -70,7 +70,8 @@ fn bounds_reach_the_store_and_the_engine() {
     assert_eq!(store.max_age, Some(Duration::from_hours(7 * 24)));
     let limits = &settings.engine.limits;
     assert_eq!(store.transcript_bytes, 1 << 20);
-    assert_eq!((limits.max_waiting, limits.max_states), (2, 3));
+    assert_eq!((limits.max_waiting, limits.max_state_threads), (2, 3));
+    assert_eq!(limits.max_state_bytes, 4 << 20);
     assert_eq!(limits.log_ttl, Duration::from_secs(9));
     let busy = |agent: usize| settings.engine.policy(&settings.agents[agent].name).busy;
     assert_eq!((busy(0), busy(1)), (Busy::Replace, Busy::Queue));
@@ -85,7 +86,8 @@ fn bounds_reach_the_store_and_the_engine() {
 fn a_bound_of_nothing_is_refused() {
     for (name, value) in [
         ("MAX_THREADS", "0"),
-        ("MAX_STATES", "0"),
+        ("MAX_STATE_THREADS", "0"),
+        ("MAX_STATE_BYTES", "0"),
         ("TRANSCRIPT_BYTES", "0"),
         ("THREAD_TTL", "0s"),
     ] {

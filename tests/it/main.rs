@@ -26,6 +26,8 @@ mod http_streams;
 mod http_threads;
 mod http_viewers;
 mod layering;
+#[cfg(target_os = "linux")]
+mod many_states;
 mod readme;
 mod soak;
 mod store;

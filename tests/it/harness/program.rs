@@ -131,9 +131,14 @@ impl Running {
         rest.split('/').next().unwrap().parse().unwrap()
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id().unwrap()).unwrap();
+        let pid = i32::try_from(self.id()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
