@@ -9,6 +9,7 @@ import { check, finish } from "./report.mjs";
 import { createRunner } from "./runner.mjs";
 import { scenarios } from "./scenarios.mjs";
 import { parseBody } from "./wire.mjs";
+import { working } from "./working.mjs";
 
 const ATTEMPTS = 10;
 
@@ -19,6 +20,9 @@ const newAgent = () => runner.newAgent(process.env.AGUI_URL, process.env.AGUI_TO
 
 for (const scenario of scenarios) {
   await check(`${folder} ${scenario.name}`, () => play(scenario));
+}
+for (const scenario of working) {
+  await check(`${folder} ${scenario.name}`, () => playWork(scenario));
 }
 await check(`${folder} two-runs-on-one-thread`, twoRuns);
 await check(`${folder} abort-and-run-again`, abortAndRunAgain);
@@ -31,6 +35,33 @@ async function play({ ask, error, expect }) {
   assert.equal(events.at(-1).code, error);
   assert.equal(seen.error?.code, error, "what the client reported");
   expect({ messages: agent.messages.slice(1), events });
+}
+
+/** Has the agent work, goes on with what it asks for if this client knows interrupts, and talks on. */
+async function playWork({ ask, open, resume, expect }) {
+  const agent = newAgent();
+  const runs = [await runner.run(agent, ask, { open })];
+  if (resume && !("pendingInterrupts" in agent)) return "this client knows no interrupts";
+  if (resume) {
+    const { interrupts } = runs[0].events.at(-1).outcome;
+    const answers = interrupts.map(({ id }, at) => ({ interruptId: id, status: "resolved", payload: resume[at] }));
+    runs.push(await runner.goOn(agent, { resume: answers }));
+  }
+  const events = runs.flatMap((run) => run.events);
+  assert.equal(events.at(-1).type, "RUN_FINISHED");
+  expect({
+    messages: agent.messages.slice(1),
+    events,
+    documents: runs.flatMap(({ seen }) => seen.documents),
+    state: agent.state,
+    isCurrent: client.protocolVersion !== undefined,
+  });
+  // The client sends all of it back: it changes neither the conversation nor the document.
+  const work = ({ todos, files, subAgents, tokenUsage }) => structuredClone({ todos, files, subAgents, tokenUsage });
+  const before = work(agent.state);
+  await runner.run(agent, "how often");
+  assert.equal(agent.messages.at(-1).content, "This is turn 2 of the session.");
+  assert.deepEqual(work(agent.state), before);
 }
 
 async function twoRuns() {

@@ -102,7 +102,7 @@ export function checkClient(agent, waiting = 0) {
 }
 
 /** The kinds of the messages in order; an empty one is no kind at all and fails. */
-function shape(messages) {
+export function shape(messages) {
   return messages.map((message) => {
     const calls = message.toolCalls?.length ?? 0;
     assert.ok(calls > 0 || message.content?.length > 0, `an empty message: ${JSON.stringify(message)}`);
@@ -114,7 +114,8 @@ function shape(messages) {
   });
 }
 
-function callsOf(messages) {
+/** The calls in messages, in their order. */
+export function callsOf(messages) {
   return messages
     .flatMap((message) => message.toolCalls ?? [])
     .map((call) => ({ id: call.id, name: call.function.name, args: JSON.parse(call.function.arguments) }));

@@ -12,6 +12,9 @@
 //! It waits for whatever a turn can wait for: tools of the page, permissions, answers ([`Wait`]), one after another
 //! and several at once; what became of each it says in words.
 //!
+//! It makes plans, touches files, fills its context and sends out helpers, so that there is something to see in the state
+//! document; what its calls say of that is read off them as it is for a real agent.
+//!
 //! All waiting is in tokio time. A script ends with [`StopReason::Cancelled`] as soon as the turn is to
 //! stop, except where it says that it does not.
 
@@ -21,6 +24,7 @@ mod plays;
 mod prompts;
 mod script;
 mod wait;
+mod working;
 
 use std::{fmt, sync::Arc};
 
@@ -87,6 +91,8 @@ impl Core for Demo {
         capabilities.tools.client_provided = Some(true);
         capabilities.human_in_the_loop.approvals = Some(true);
         capabilities.human_in_the_loop.interrupts = Some(true);
+        capabilities.multi_agent.supported = Some(true);
+        capabilities.multi_agent.delegation = Some(true);
         capabilities.reasoning.supported = Some(true);
         capabilities.reasoning.streaming = Some(true);
         capabilities

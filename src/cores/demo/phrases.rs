@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Script, plays, prompts};
+use super::{Script, plays, prompts, working};
 use crate::{deps::TurnRequest, protocol::Tool};
 
 /// What was asked.
@@ -66,6 +66,41 @@ const BOOK: &[Phrase] = &[
     Phrase("refuse", "a refusal", plays::refusal),
     Phrase("notice", "a notice amid a text", plays::notice),
     Phrase("report usage", "token counts", plays::usage),
+    Phrase(
+        "make a plan",
+        "three todos that are done one after the other",
+        working::plan,
+    ),
+    Phrase(
+        "fill the context",
+        "tokens, estimated and then counted",
+        working::full_context,
+    ),
+    Phrase(
+        "touch files",
+        "two are read, one of them is changed",
+        working::files,
+    ),
+    Phrase(
+        "send out a helper",
+        "a task of mesnada, up to its end",
+        working::helper,
+    ),
+    Phrase(
+        "send out a swarm",
+        "four tasks of mesnada that are awaited",
+        working::swarm,
+    ),
+    Phrase(
+        "delegate and ask",
+        "a sub-agent, and a permission while it works",
+        working::delegate_and_ask,
+    ),
+    Phrase(
+        "delegate",
+        "a sub-agent that says, thinks and calls something",
+        working::delegate,
+    ),
     Phrase(
         "open record N",
         "the page's tool openRecord",

@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Wait;
 use crate::{
-    deps::{Code, CoreEvent, Model, PermissionRequest, Question, StopReason},
+    deps::{
+        Code, ContextUpdate, CoreEvent, Model, PermissionRequest, Question, StopReason,
+        SubAgentUpdate, Todo,
+    },
     protocol::{Content, TokenUsage},
 };
 
@@ -188,6 +191,50 @@ impl Script {
     #[must_use]
     pub fn usage(self, usage: TokenUsage) -> Self {
         self.emit(CoreEvent::Usage(usage.into()))
+    }
+
+    /// Says what is to be done: the whole of it.
+    #[must_use]
+    pub fn todos(self, todos: Vec<Todo>) -> Self {
+        self.emit(CoreEvent::Todos(todos))
+    }
+
+    /// Says how full the context is.
+    #[must_use]
+    pub fn context(self, update: ContextUpdate) -> Self {
+        self.emit(CoreEvent::Context(update.into()))
+    }
+
+    /// Shows what a call changes in a file.
+    #[must_use]
+    pub fn diff(self, call: &str, path: &str, before: &str, after: &str) -> Self {
+        let shown = [("path", path), ("oldText", before), ("newText", after)];
+        let shown = shown.map(|(name, text)| (name.to_owned(), json!(text)));
+        self.emit(CoreEvent::Diff {
+            call: call.into(),
+            path: path.into(),
+            content: shown.into_iter().collect(),
+        })
+    }
+
+    /// Says something of a sub-agent.
+    #[must_use]
+    pub fn sub_agent(self, update: SubAgentUpdate) -> Self {
+        self.emit(CoreEvent::SubAgent(update.into()))
+    }
+
+    /// Has a sub-agent say what another script says with [`Step::Emit`]; all its other steps are the turn's own.
+    #[must_use]
+    pub fn within(self, sub_agent: &str, script: Self) -> Self {
+        let sub_agent: Arc<str> = sub_agent.into();
+        let steps = script.into_iter().map(|step| match step {
+            Step::Emit(event) => Step::Emit(CoreEvent::Within {
+                sub_agent: Arc::clone(&sub_agent),
+                event: event.into(),
+            }),
+            other => other,
+        });
+        self.then(steps.collect())
     }
 
     /// Gives a notice.

@@ -1,4 +1,5 @@
 mod waits;
+mod working;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
