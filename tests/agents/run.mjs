@@ -30,6 +30,11 @@ const runner = createRunner(client);
 for (const wanted of process.argv.length > 2 ? process.argv.slice(2) : all) {
   const [name, set] = wanted.split(":");
   if (set !== undefined && !(set in SETS)) throw new Error(`no set of checks is called ${set}`);
+  const { platform } = await import(`./${name}/recipe.mjs`);
+  if (platform !== undefined && platform !== `${process.platform}-${process.arch}`) {
+    say(`no checks of ${name}, which is installed for ${platform} only`);
+    continue;
+  }
   const bench = await setUp(name, process.env.AGUI_SERVE, runner);
   for (const { settings, checks } of set === undefined ? Object.values(SETS) : [SETS[set]]) {
     await bench.startDaemon(settings);

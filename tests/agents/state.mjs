@@ -38,7 +38,8 @@ export const checks = {
     assert.match(action, /^(write|edit)$/);
     assert.ok(tokenUsage?.promptTokens > 0, `what is in the context: ${JSON.stringify(tokenUsage)}`);
 
-    const usage = `${tokenUsage.promptTokens} of ${tokenUsage.contextWindow} tokens`;
+    const { promptTokens, contextWindow } = tokenUsage;
+    const usage = `${promptTokens} tokens${contextWindow > 0 ? ` of ${contextWindow}` : ""}`;
     if (!bench.recipe.tools.todos) return `${usage}; without todos, which this agent does not have`;
     const shown = statesOf(seen.documents.map((document) => document.todos));
     assert.deepEqual(shown, [[], ...COURSE].map((statuses) => statuses.map((status, at) => [TASKS[at], status])));

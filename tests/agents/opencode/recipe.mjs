@@ -4,7 +4,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// The program itself, without the package `opencode-ai` that chooses among the platforms.
+/** The one platform whose program is installed: that itself, without the package `opencode-ai` that chooses among them. */
+export const platform = "linux-x64";
+
 const PROGRAM = fileURLToPath(new URL("node_modules/opencode-linux-x64/bin/opencode", import.meta.url));
 
 /** It shows the text of a new file only where it asks for permission. */
