@@ -9,7 +9,7 @@ pub mod mcp;
 pub mod questions;
 #[cfg(any(feature = "acp", feature = "demo"))]
 #[cfg_attr(
-    not(test),
+    not(any(feature = "acp", test)),
     expect(unused_imports, reason = "the demo needs only a part of it")
 )]
 mod traffic;

@@ -306,7 +306,8 @@ async fn r4_what_is_asked_in_a_sub_agents_session_is_asked_of_whoever_hears_its_
     let mut asked = Vec::new();
     let (_, signals) = stage.play_asked(answering(&mut asked, yes)).await;
     assert_eq!(text(&signals), selected("yes"));
-    assert_eq!((asked[0].call.as_ref(), &*asked[0].title), (None, "rm x"));
+    let about = (asked[0].call.as_deref(), &*asked[0].title);
+    assert_eq!(about, (Some("child/c"), "rm x"));
 }
 
 #[tokio::test]

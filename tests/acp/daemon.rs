@@ -8,7 +8,7 @@ use rustix::{
     fs::{CWD, Dir, Mode, OFlags, openat},
     process::{Pid, Signal, kill_process},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpStream, unix::pipe},
@@ -19,7 +19,7 @@ use tokio::{
 use crate::stage::{FAMILY, PATIENCE, Stage, program};
 
 /// The daemon with the stage's agent, whose processes it keeps as the stage does, and the address of its port.
-async fn daemon(stage: &Stage) -> (Child, String) {
+pub(crate) async fn daemon(stage: &Stage) -> (Child, String) {
     let (daemon, addr, _) = watched(stage).await;
     (daemon, addr)
 }
@@ -60,7 +60,16 @@ async fn watched(stage: &Stage) -> (Child, String, Dir) {
 /// Starts a run, whose answer comes on the connection.
 async fn run(addr: &str, thread: &str, prompt: &str) -> TcpStream {
     let message = json!({"id": "1", "role": "user", "content": prompt});
-    let body = json!({"threadId": thread, "runId": "r", "messages": [message]}).to_string();
+    post(
+        addr,
+        &json!({"threadId": thread, "runId": "r", "messages": [message]}),
+    )
+    .await
+}
+
+/// The same, of a request as it is sent.
+pub(crate) async fn post(addr: &str, body: &Value) -> TcpStream {
+    let body = body.to_string();
     let length = body.len();
     let mut connection = TcpStream::connect(addr).await.unwrap();
     let head = format!(

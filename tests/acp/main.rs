@@ -20,4 +20,5 @@ mod sharing;
 mod speaking;
 mod stage;
 mod starting;
+mod state;
 mod tools;

@@ -45,6 +45,7 @@ async fn text_thoughts_a_tool_and_its_result_come_in_order() {
         },
         CoreEvent::Text(after),
         CoreEvent::Usage(usage),
+        CoreEvent::Context(_),
     ] = &events[..]
     else {
         panic!("{events:#?}");

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::stage::{Stage, events, program, text};
 
-fn page(names: &[&str]) -> Vec<Tool> {
+pub(crate) fn page(names: &[&str]) -> Vec<Tool> {
     let tool = |name: &&str| Tool {
         name: (*name).to_owned(),
         description: String::new(),
@@ -27,7 +27,7 @@ fn stage(args: &[&str], steps: &[&str], names: &[&str]) -> Stage {
 }
 
 /// Answers calls with their names and arguments, and keeps them.
-fn answering(calls: &mut Vec<ToolCall>) -> impl FnMut(Ask) {
+pub(crate) fn answering(calls: &mut Vec<ToolCall>) -> impl FnMut(Ask) {
     |ask| {
         let Ask::Tool(call, to) = ask else {
             panic!("it calls a tool: {ask:?}");

@@ -122,7 +122,8 @@ export const checks = {
 
 /** The diff of a run that has changed one file. */
 function onlyDiff(events) {
-  const diffs = events.filter(({ type, name }) => type === "CUSTOM" && name === "pando.acp.diff").map(({ value }) => value);
+  const shown = events.filter(({ type, activityType }) => type === "ACTIVITY_SNAPSHOT" && activityType === "pando.diff");
+  const diffs = shown.map(({ content }) => content);
   assert.equal(diffs.length, 1, `one diff, not ${JSON.stringify(diffs)}`);
   const calls = events.filter(({ type }) => type === "TOOL_CALL_START").map(({ toolCallId }) => toolCallId);
   assert.equal(diffs[0].toolCallId, calls.at(-1), "the diff names the call");

@@ -67,7 +67,7 @@ async fn report_r65_where_nothing_is_said_there_is_no_message() {
 #[tokio::test]
 async fn what_is_said_of_a_call_names_it_as_the_client_does() {
     let about = |call: &str| CoreEvent::Notice {
-        name: "acp.diff".into(),
+        name: "acp.locations".into(),
         call: Some(call.into()),
         value: json!({"path": "a.txt"}),
     };
@@ -83,7 +83,7 @@ async fn what_is_said_of_a_call_names_it_as_the_client_does() {
     let id = call.unwrap()["toolCallId"].clone();
     assert_ne!(id, "mine");
     let said: Vec<_> = events.iter().filter(|e| e["type"] == "CUSTOM").collect();
-    assert_eq!(said[0]["name"], "pando.acp.diff");
+    assert_eq!(said[0]["name"], "pando.acp.locations");
     assert_eq!(said[0]["value"], json!({"toolCallId": id, "path": "a.txt"}));
     assert_eq!(said[1]["value"], json!({"path": "a.txt"}));
 }

@@ -51,6 +51,8 @@ struct Untold {
 
 /// What an agent tells of a call.
 struct Told {
+    /// In which session: a sub-agent calls in its own.
+    session: Value,
     tool: Arc<str>,
     /// The arguments, once they are known.
     input: Option<Value>,
@@ -88,7 +90,7 @@ impl Ours {
         self.tools = names.iter().flat_map(of).collect();
     }
 
-    /// Hears an update of the session (`session/update`), and gives it back unless it is of a call of ours.
+    /// Hears an update (`session/update`), and gives it back unless it is of a call of ours.
     pub(super) fn hear(&mut self, params: Value) -> Option<Value> {
         let update = &params["update"];
         if !matches!(
@@ -110,6 +112,7 @@ impl Ours {
             };
             let came = self.pair(id, &tool, input.as_ref());
             let told = Told {
+                session: params["sessionId"].clone(),
                 tool,
                 input: None,
                 came,
@@ -119,6 +122,9 @@ impl Ours {
             self.told.push(id.into(), told);
         }
         let told = self.told.get_mut(id).expect("it was just put in");
+        if told.session != params["sessionId"] {
+            return Some(params);
+        }
         told.has_failed |= has_failed;
         told.input = input.or_else(|| told.input.take());
         if params.to_string().len() <= UPDATE {
@@ -195,7 +201,7 @@ impl Ours {
         let said = &params["toolCall"];
         let is_told = || {
             let told = self.told.peek(said["toolCallId"].as_str()?)?;
-            Some(Arc::clone(&told.tool))
+            (told.session == params["sessionId"]).then(|| Arc::clone(&told.tool))
         };
         match (self.tool_of(said), vendors::tool_name(said)) {
             (Some(_), _) => {}

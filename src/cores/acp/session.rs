@@ -366,13 +366,16 @@ impl Session {
 
 /// Whether an update that comes with a history is no part of it.
 fn is_news(incoming: &Incoming) -> bool {
-    const HISTORY: [&str; 6] = [
+    const HISTORY: [&str; 9] = [
         "user_message_chunk",
         "agent_message_chunk",
         "agent_thought_chunk",
         "tool_call",
         "tool_call_update",
         "plan",
+        "plan_update",
+        "subagent_update",
+        "session_message",
     ];
     let Incoming::Update(params) = incoming else {
         return false;

@@ -227,8 +227,9 @@ impl<'a> Talk<'a> {
             if let Some(meters) = &self.meters {
                 spent = meters.since(&self.conversation.session, spent);
             }
+            let context = self.translator.settle(&spent);
             let spent = spent.into_iter().map(|it| CoreEvent::Usage(it.into()));
-            self.turn.emit(spent).await?;
+            self.turn.emit(spent.chain(context)).await?;
         }
         match stop_reason(answer)? {
             StopReason::Cancelled if !self.turn.io.is_stopped() => self.gave_up(),
@@ -287,12 +288,7 @@ impl<'a> Talk<'a> {
             self.offers.read(aside.as_ref().unwrap_or(update))
         };
         self.entitle(&params).await?;
-        let params = if is_own {
-            self.calls.hear(params)
-        } else {
-            Some(params)
-        };
-        let Some(params) = params else {
+        let Some(params) = self.calls.hear(params) else {
             return self.begin_calls().await;
         };
         let events = self.translator.translate(params);

@@ -3,11 +3,12 @@
 //! AG-UI counts cached and reasoning tokens as parts of the input and the output. ACP does not say, and
 //! its agents differ, but they also send a total, and that tells.
 
+mod gauge;
 mod meters;
 
 use serde_json::Value;
 
-pub(super) use self::meters::Meters;
+pub(super) use self::{gauge::Gauge, meters::Meters};
 use crate::protocol::TokenUsage;
 
 /// How many models of one session are told apart.
@@ -20,6 +21,8 @@ const NAME: usize = 256;
 pub(super) struct Spent {
     /// As the agent told it.
     counts: Vec<TokenUsage>,
+    /// What the session itself has spent, where the counts may hold more than that.
+    own: Option<TokenUsage>,
     /// The model that stands for one that is not named.
     model: Option<String>,
 }
@@ -50,12 +53,13 @@ pub(super) fn of_answer(answer: &Value, model: Option<&str>) -> Spent {
         })
     };
     let mut found: Vec<_> = by_model.filter_map(named).take(MODELS).collect();
+    let own = counts(&answer["usage"]).or_else(|| counts(&quota["token_count"]));
     if found.is_empty() {
-        let whole = counts(&answer["usage"]);
-        found.extend(whole.or_else(|| counts(&quota["token_count"])));
+        found.extend(own.clone());
     }
     Spent {
         counts: found,
+        own,
         model: model.map(clipped),
     }
 }

@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use crate::deps::SubAgentStatus;
+
 /// An agent with habits that an update does not give away by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Vendor {
@@ -59,6 +61,11 @@ impl Vendor {
 
     /// Whether its model sees tools of others only once it looks for them by name.
     pub(super) fn hides_tools(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// Whether what it describes a sub-agent by is what it has told it to do.
+    pub(super) fn describes_by_prompt(self) -> bool {
         self == Self::Codex
     }
 
@@ -168,23 +175,52 @@ pub(super) fn patch(update: &Value) -> Option<(&str, &Value)> {
         .map(|path| (path, hunks))
 }
 
-/// What a todo tool was told, in the form of an ACP plan. Agents that send a plan themselves do not show
-/// the call (Claude, Pando).
-pub(super) fn plan_of(tool: &str, input: &Value) -> Option<Value> {
-    let name: String = tool.chars().filter(|c| *c != '_').collect();
-    let todos = input["todos"]
-        .as_array()
-        .filter(|_| name.eq_ignore_ascii_case("todowrite"))?;
-    let entry = |todo: &Value| {
-        let told = |key: &str, otherwise: &str| todo[key].as_str().unwrap_or(otherwise).to_owned();
-        json!({
-            "content": told("content", ""),
-            "priority": told("priority", "medium"),
-            "status": told("status", "pending"),
-        })
+/// The call that has sent out the sub-agent whose update this is, at agents whose sub-agents speak in the agent's own
+/// session (Qwen; Claude, to clients that do not take sub-agents).
+pub(super) fn sent_out_by(update: &Value) -> Option<&str> {
+    let meta = &update["_meta"];
+    let told = [
+        &meta["parentToolCallId"],
+        &meta["claudeCode"]["parentToolUseId"],
+    ];
+    told.into_iter().find_map(Value::as_str)
+}
+
+/// Whether a call says that the sub-agent that it has sent out goes on when the call is done (Claude, Qwen).
+pub(super) fn leaves_running(update: &Value) -> bool {
+    let response = &update["_meta"]["claudeCode"]["toolResponse"];
+    let output = &update["rawOutput"];
+    response["isAsync"] == true
+        || response["status"] == "async_launched"
+        || (output["type"] == "task_execution" && output["status"] == "background")
+}
+
+/// The sub-agent, by the call that has sent it out, that a message says the end of, and what the end was: one that went on
+/// when its call was done (Qwen).
+pub(super) fn came_back(chunk: &Value) -> Option<(&str, SubAgentStatus)> {
+    let task = &chunk["_meta"]["backgroundTask"];
+    let status = SubAgentStatus::of(task["status"].as_str()?)?;
+    let call = task["toolUseId"].as_str()?;
+    (task["kind"] == "agent" && status.has_ended()).then_some((call, status))
+}
+
+/// The agent that a call is made of, by its title, as Gemini has it.
+pub(super) fn delegate(title: &str) -> Option<&str> {
+    title
+        .strip_prefix("Delegating to agent '")?
+        .strip_suffix('\'')
+}
+
+/// What a sub-agent has to say in the result of the call that has sent it out, without what `OpenCode` puts around
+/// it.
+pub(super) fn report_in(result: &str) -> &str {
+    let report = || {
+        let (_, rest) = result.split_once("<task_result>")?;
+        let (report, _) = rest.rsplit_once("</task_result>")?;
+        Some(report.trim())
     };
-    let entries: Vec<_> = todos.iter().map(entry).collect();
-    Some(json!({"entries": entries}))
+    let is_wrapped = result.starts_with("<task ");
+    is_wrapped.then(report).flatten().unwrap_or(result)
 }
 
 /// What vendors say of a session beside its title: Codex what its thread does, Pando what goes on.
@@ -270,6 +306,20 @@ mod tests {
             (json!(1), None),
         ] {
             assert_eq!(text_of_output(&output), text, "{output}");
+        }
+    }
+
+    #[test]
+    fn what_a_sub_agent_reports_is_taken_out_of_what_is_around_it() {
+        let wrapped =
+            "<task id=\"s\" state=\"completed\">\n<task_result>\nNothing.\n</task_result>\n</task>";
+        let quoted = "It says <task_result>x</task_result>.";
+        for (result, report) in [
+            (wrapped, "Nothing."),
+            (quoted, quoted),
+            ("<task >", "<task >"),
+        ] {
+            assert_eq!(report_in(result), report);
         }
     }
 

@@ -364,6 +364,8 @@ async fn initialize(peer: &Peer, options: &Options) -> Result<Hello, Failure> {
             "auth": {"terminal": true},
             "session": {"notices": {}, "compaction": {}},
             "elicitation": {"form": {}},
+            // Unstable. What is not known to an agent it passes over.
+            "subagents": {},
         },
         "clientInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });

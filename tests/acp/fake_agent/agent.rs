@@ -18,7 +18,7 @@ use crate::{
     Args, USAGE,
     steps::Prompt,
     tools::Tools,
-    wire::{answer, chunk, refuse, send},
+    wire::{answer, chunk, refuse, send, update},
 };
 
 /// The whole agent.
@@ -119,6 +119,10 @@ impl Agent {
             "session/load" => {
                 self.tools.open(&self.args, &params["sessionId"], params);
                 replay(&params["sessionId"]);
+                for told in self.args.value("--replays").unwrap_or_default().lines() {
+                    let told = serde_json::from_str(told).expect(USAGE);
+                    update(&params["sessionId"], &told);
+                }
                 answer(id, &self.session("loaded"));
             }
             "session/set_mode" | "session/set_config_option" if has("--set-fails") => {

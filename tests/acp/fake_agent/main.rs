@@ -10,7 +10,7 @@
 //! one that has lost its parent too, and one that is deaf to `SIGTERM`).
 //!
 //! Its sessions: `--resume`, `--load`, `--load-late` (tells the history after its answer), `--gone` (knows no
-//! session), `--resume-fails`, `--resume-hangs`, `--close`, `--close-hangs`, `--delete`, `--system-prompt` (takes one),
+//! session), `--replays UPDATES` (tells these too, one a line), `--resume-fails`, `--resume-hangs`, `--close`, `--close-hangs`, `--delete`, `--system-prompt` (takes one),
 //! `--modes CURRENT,OTHER,...`, `--options` (offers a model and an effort), `--set-fails`, `--set-hangs` (answers nothing
 //! to a mode).
 //!

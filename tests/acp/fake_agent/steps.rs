@@ -1,7 +1,7 @@
 //! What a prompt can say. Each line of its last text block is a step; what is no step is passed over.
 //!
 //! To say something: `say TEXT`, `think TEXT`, `long N` (so many letters in one message), `flood N` (so many
-//! messages of one letter), `update JSON`, `in SESSION TEXT` (says it in another session).
+//! messages of one letter), `update JSON`, `in SESSION TEXT` (says it in another session), `update-in SESSION JSON`.
 //!
 //! To say what it knows: `env`, `cwd`, `pid`, `blocks`, `prompted` (the first block's text), `told` (the requests so
 //! far in all sessions, without what the prompts held), `offered` (what the client can do).
@@ -112,6 +112,10 @@ impl<'a> Prompt<'a> {
             "long" => self.say(&"x".repeat(rest.parse().expect(USAGE))),
             "flood" => (0..rest.parse().expect(USAGE)).for_each(|_| self.say("x")),
             "update" => update(self.session, &parsed(rest)),
+            "update-in" => {
+                let (other, said) = rest.split_once(' ').expect(USAGE);
+                update(&json!(other), &parsed(said));
+            }
             "in" => {
                 let (other, text) = rest.split_once(' ').expect(USAGE);
                 say(&json!(other), text);

@@ -63,8 +63,7 @@ impl Talk<'_> {
     }
 
     async fn ask_permission(&mut self, request: Request) -> Result<(), Gone> {
-        let is_own = request.params["sessionId"] == self.conversation.session;
-        if is_own && let Some(option) = self.calls.allowed(&request.params) {
+        if let Some(option) = self.calls.allowed(&request.params) {
             let agent = &self.turn.options.name;
             debug!(agent, "a tool of ours is called: nobody is asked");
             request.answer(Decision::Allowed(option).result());

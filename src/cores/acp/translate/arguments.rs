@@ -61,6 +61,14 @@ impl Arguments {
         }
     }
 
+    /// The arguments, as far as they are known while they are open.
+    pub(super) fn open(&self) -> Option<&Value> {
+        match &self.known {
+            Some(Known::Value(value, _)) if !self.are_closed() => Some(value),
+            _ => None,
+        }
+    }
+
     /// Whether they are open, and nothing is known but that there are some to come.
     pub(super) fn are_awaited(&self) -> bool {
         !self.are_closed() && self.are_placeholder()

@@ -4,7 +4,10 @@ use std::{collections::HashSet, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::bounds::{NAME, clip, fit, size};
+use super::{
+    bounds::{NAME, clip, fit, size},
+    diff::diffs,
+};
 use crate::{
     cores::acp::vendors,
     deps::{PermissionRequest, TOOL_KINDS},
@@ -60,11 +63,6 @@ pub(super) fn paths(said: &Value) -> Vec<PathBuf> {
     let named = named.filter(|path| !path.is_empty() && seen.insert(*path));
     let named = named.map(|path| clip(path, PATH).into());
     named.take(PATHS + 1).collect()
-}
-
-fn diffs(said: &Value) -> impl Iterator<Item = &Value> {
-    let content = said["content"].as_array().into_iter().flatten();
-    content.filter(|item| item["type"] == "diff")
 }
 
 /// `{diffs: [{path, oldText?, newText}]}`, with `truncated: true` if not all of it fits.

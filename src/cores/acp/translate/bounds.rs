@@ -13,6 +13,8 @@ pub(super) const NOTICE: usize = 512 * 1024;
 /// The longest text that is kept of a call's result, in bytes. A little more than the engine lets
 /// through, so that it marks the result as cut.
 pub(super) const TEXT: usize = 1024 * 1024 + 4;
+/// The longest text about a sub-agent, in bytes.
+pub(super) const ABOUT: usize = 4 * 1024;
 /// The longest name, path or title, in bytes.
 pub(in crate::cores::acp) const NAME: usize = 1024;
 

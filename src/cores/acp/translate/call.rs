@@ -2,21 +2,26 @@
 
 mod changes;
 mod facts;
+mod launch;
 mod outcome;
 mod teller;
+mod touched;
 
 use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
-use self::{changes::Changes, facts::Facts, outcome::Outcome, teller::Teller};
+use self::{
+    changes::Changes, facts::Facts, launch::Launch, outcome::Outcome, teller::Teller,
+    touched::Touched,
+};
 use super::{
     arguments::Arguments,
     asked,
     bounds::{NAME, clip, digest, fit},
+    told::Told,
 };
 use crate::{
-    cores::acp::vendors,
     deps::{CoreEvent, PermissionRequest},
     protocol::Content,
 };
@@ -26,6 +31,8 @@ use crate::{
 pub(super) struct Call {
     id: Arc<str>,
     changes: Changes,
+    /// Whether it has sent a sub-agent out.
+    has_sent_out: bool,
     /// What goes in and comes out of it, until its result is passed on. What it still changes or prints
     /// after that is told, and no more.
     live: Option<Live>,
@@ -46,20 +53,23 @@ struct Live {
     arguments: Arguments,
     command: Option<String>,
     outcome: Outcome,
+    touched: Touched,
+    launch: Launch,
 }
 
 impl Call {
     /// Opens the call that an update or a request is the first to speak of.
-    pub(super) fn open(id: Arc<str>, first: &Value, events: &mut Vec<CoreEvent>) -> Self {
+    pub(super) fn open(id: Arc<str>, first: &Value, told: &mut Told) -> Self {
         let facts = Facts::of_first(first);
         let name = facts.tool().to_owned();
-        events.push(CoreEvent::ToolCallOpened {
+        told.events.push(CoreEvent::ToolCallOpened {
             call: Arc::clone(&id),
             name: name.clone(),
         });
         Self {
             id,
             changes: Changes::default(),
+            has_sent_out: false,
             live: Some(Live {
                 name,
                 blocked: false,
@@ -69,11 +79,13 @@ impl Call {
                 arguments: Arguments::default(),
                 command: None,
                 outcome: Outcome::default(),
+                touched: Touched::default(),
+                launch: Launch::default(),
             }),
         }
     }
 
-    /// The agent's id.
+    /// By which id it is told.
     pub(super) fn id(&self) -> &Arc<str> {
         &self.id
     }
@@ -89,23 +101,36 @@ impl Call {
         live.is_some_and(|live| live.arguments.are(input))
     }
 
+    /// Whether it has sent a sub-agent out.
+    pub(super) fn has_sent_out(&self) -> bool {
+        let live = self.live.as_ref();
+        self.has_sent_out || live.is_some_and(|live| live.launch.is_told())
+    }
+
+    /// Whether its arguments, as they are known by now, send a sub-agent out, and nothing has said yet that they are whole.
+    pub(super) fn may_send_out(&self) -> bool {
+        let live = self.live.as_ref().filter(|live| !live.launch.is_told());
+        let input = live.and_then(|live| Some((live, live.arguments.open()?)));
+        input.is_some_and(|(live, input)| launch::about(&live.facts, input).is_some())
+    }
+
     /// Follows an update.
-    pub(super) fn follow(&mut self, update: &Value, workdir: &str, events: &mut Vec<CoreEvent>) {
-        let tell = &mut Teller::new(&self.id, events);
+    pub(super) fn follow(&mut self, update: &Value, told: &mut Told) {
+        let tell = &mut Teller::new(&self.id, told);
         let Some(live) = &mut self.live else {
-            self.changes.follow(update, None, workdir, tell);
+            self.changes.follow(update, None, tell);
             return self.changes.forget();
         };
         live.take(update, tell);
-        let command = live.command.as_deref();
-        self.changes.follow(update, command, workdir, tell);
+        self.changes.follow(update, live.command.as_deref(), tell);
         live.pass_arguments(tell);
         live.outcome.take_output(&update["rawOutput"]);
         if let Some(failed) = live.facts.ended() {
             live.close(tell);
             let edits = self.changes.edits();
             let content = live.outcome.content(self.changes.printed(), &edits);
-            tell.result(content, failed);
+            live.end(content, &update["rawOutput"]["metadata"], failed, tell);
+            self.has_sent_out = live.launch.is_told();
             self.live = None;
             self.changes.forget();
         } else if let Some(news) = live.outcome.news() {
@@ -116,7 +141,7 @@ impl Call {
     /// Follows a request for permission, with what it says of the call. It is the last word on the
     /// arguments of a call that has not said them; agents may show them in another form for people to
     /// decide on, under the same id.
-    pub(super) fn ask(&mut self, said: &Value, workdir: &str, events: &mut Vec<CoreEvent>) {
+    pub(super) fn ask(&mut self, said: &Value, told: &mut Told) {
         let Some(live) = &self.live else { return };
         let mut update = said.clone();
         if let Some(members) = update.as_object_mut() {
@@ -133,10 +158,10 @@ impl Call {
         if update["locations"].as_array().is_some_and(Vec::is_empty) {
             update["locations"] = Value::Null;
         }
-        self.follow(&update, workdir, events);
+        self.follow(&update, told);
         if let Some(live) = &mut self.live {
-            live.close(&mut Teller::new(&self.id, events));
             live.blocked = true;
+            live.close(&mut Teller::new(&self.id, told));
         }
     }
 
@@ -157,17 +182,17 @@ impl Call {
     }
 
     /// Completes the arguments, if they are known.
-    pub(super) fn close_known(&mut self, events: &mut Vec<CoreEvent>) {
+    pub(super) fn close_known(&mut self, told: &mut Told) {
         let live = self.live.as_ref();
         if live.is_some_and(|live| live.arguments.are_whole()) {
-            self.close(events);
+            self.close(told);
         }
     }
 
     /// Completes the arguments as they are known.
-    pub(super) fn close(&mut self, events: &mut Vec<CoreEvent>) {
+    pub(super) fn close(&mut self, told: &mut Told) {
         if let Some(live) = &mut self.live {
-            live.close(&mut Teller::new(&self.id, events));
+            live.close(&mut Teller::new(&self.id, told));
         }
     }
 
@@ -179,11 +204,11 @@ impl Call {
     }
 
     /// Says what is still owed of a call that is not followed any more: the result of one that was not let go on.
-    pub(super) fn give_up(self, reason: &str, events: &mut Vec<CoreEvent>) {
+    pub(super) fn give_up(self, reason: &str, told: &mut Told) {
         if let Some(mut live) = self.live.filter(|live| live.blocked) {
-            let tell = &mut Teller::new(&self.id, events);
+            let tell = &mut Teller::new(&self.id, told);
             live.close(tell);
-            tell.result(Content::Text(reason.to_owned()), true);
+            live.end(Content::Text(reason.to_owned()), &Value::Null, true, tell);
         }
     }
 
@@ -193,6 +218,7 @@ impl Call {
         if let Some(live) = &mut self.live {
             live.outcome.forget();
             live.arguments.forget();
+            live.touched = Touched::default();
             live.command = None;
             live.paths = Vec::new();
         }
@@ -203,7 +229,7 @@ impl Call {
         let live = self.live.as_ref().map_or(0, |live| {
             let command = live.command.as_ref().map_or(0, String::len);
             let paths: usize = live.paths.iter().map(|path| path.as_os_str().len()).sum();
-            live.arguments.size() + live.outcome.size() + command + paths
+            live.arguments.size() + live.outcome.size() + live.touched.size() + command + paths
         });
         live + self.changes.size()
     }
@@ -213,6 +239,9 @@ impl Live {
     /// Takes over what an update says, and tells the facts.
     fn take(&mut self, update: &Value, tell: &mut Teller) {
         self.facts.merge(update);
+        self.touched.follow(update, tell.workdir());
+        self.launch.follow(update, &self.facts, tell);
+        self.launch.go_on(self.blocked, tell);
         let paths = asked::paths(update);
         if !paths.is_empty() {
             self.paths = paths;
@@ -245,6 +274,7 @@ impl Live {
     /// What agents say of the arguments after they had to be passed on.
     fn tell_late_arguments(&mut self, tell: &mut Teller) {
         if let Some(input) = self.arguments.news() {
+            self.called(&input, tell);
             tell.notice("acp.tool_call", fit(json!({"rawInput": input})));
         }
     }
@@ -258,10 +288,25 @@ impl Live {
             tell.arguments(rest);
         }
         tell.closed();
+        self.called(&input.unwrap_or_default(), tell);
         self.tell_late_arguments(tell);
-        let plan = input.and_then(|input| vendors::plan_of(&self.name, &input));
-        if let Some(plan) = plan {
-            tell.plan(fit(plan));
+    }
+
+    /// Tells what follows from the arguments besides the call.
+    fn called(&mut self, input: &Value, tell: &mut Teller) {
+        tell.called(self.facts.tool(), input);
+        self.launch.called(&self.facts, input, self.blocked, tell);
+    }
+
+    /// Tells what came of it, and what follows from that.
+    fn end(&self, content: Content, metadata: &Value, failed: bool, tell: &mut Teller) {
+        let text = content.text();
+        tell.result(content, failed);
+        let output = self.outcome.returned().unwrap_or(&text);
+        let knows_files = tell.answered(output, metadata, failed);
+        if !failed && !knows_files {
+            tell.files(self.touched.files(self.facts.kind()));
         }
+        self.launch.end(&text, failed, tell);
     }
 }

@@ -1,13 +1,16 @@
-//! Changes to files, as notices. Agents send whole files, so of a large one only what changed goes on.
+//! Changes to files. Agents send whole files, so of a large one only what changed goes on.
 
-use std::path::Path;
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
 use super::bounds::{NAME, NOTICE, clip, clip_json, digest, fit, size};
-use crate::cores::acp::vendors;
+use crate::{
+    cores::{acp::vendors, traffic::path_in},
+    protocol::JsonObject,
+};
 
-/// How many changes of one call are told apart.
+/// How many changed files of one call are told apart.
 const MOST: usize = 64;
 /// How many lines around a change are shown of a large file.
 const AROUND: usize = 3;
@@ -22,36 +25,40 @@ pub(super) struct Diffs {
 }
 
 impl Diffs {
-    /// The notices that follow from an update: the changes that it shows, as far as they are new; of a
-    /// call that shows none, the patch that its vendor reports.
-    pub(super) fn follow(&mut self, update: &Value, workdir: &str) -> Vec<Value> {
-        let content = update["content"].as_array();
-        let items = content.into_iter().flatten();
-        let diffs: Vec<_> = items.filter(|item| item["type"] == "diff").collect();
-        if content.is_some() {
-            let path = |item: &&Value| {
-                let path = item["path"].as_str().unwrap_or_default();
-                inside(path, workdir).to_owned()
-            };
-            self.edited = diffs.iter().take(MOST).map(path).collect();
+    /// What follows from an update, each with its file: the changes that it shows, as far as they are new; of a call
+    /// that shows none, the patch that its vendor reports.
+    pub(super) fn follow(&mut self, update: &Value, workdir: &str) -> Vec<(String, JsonObject)> {
+        let shown = by_file(update, workdir);
+        if update["content"].is_array() {
+            let paths = shown.iter().map(|(path, _)| path.clone());
+            self.edited = paths.take(MOST).collect();
         }
-        let now: Vec<(u64, Value)> = if diffs.is_empty() {
+        let now: Vec<_> = if shown.is_empty() {
             let patch = vendors::patch(update).filter(|_| self.edited.is_empty());
             let Some((path, hunks)) = patch else {
                 return Vec::new();
             };
-            let patch = json!({"path": inside(path, workdir), "patch": hunks});
-            vec![(digest(&patch), fit(patch))]
+            let path = seen(path, workdir);
+            let patch = json!({"path": path, "patch": hunks});
+            vec![(digest(&patch), path, fit(patch))]
         } else {
-            let of = |item: &Value| digest(&[&item["path"], &item["oldText"], &item["newText"]]);
-            let told = |item| (of(item), notice(item, workdir));
-            diffs.into_iter().map(told).collect()
+            let texts = |item: &Value| [item["oldText"].clone(), item["newText"].clone()];
+            let told = |(path, items): (String, Vec<&Value>)| {
+                let texts: Vec<_> = items.iter().map(|item| texts(item)).collect();
+                let content = content(&path, &items);
+                (digest(&(&path, texts)), path, content)
+            };
+            shown.into_iter().map(told).collect()
         };
-        let told = now.iter().map(|(digest, _)| *digest).take(MOST).collect();
+        let told = now.iter().map(|(digest, ..)| *digest).take(MOST).collect();
         let before = std::mem::replace(&mut self.told, told);
         let news = now.into_iter();
-        let news = news.filter(|(digest, _)| !before.contains(digest));
-        news.map(|(_, notice)| notice).collect()
+        let news = news.filter(|(digest, ..)| !before.contains(digest));
+        news.filter_map(|(_, path, content)| match content {
+            Value::Object(content) => Some((path, content)),
+            _ => None,
+        })
+        .collect()
     }
 
     /// The files that it shows changes of.
@@ -65,37 +72,72 @@ impl Diffs {
     }
 }
 
-/// A path as seen from the working directory, if it is inside.
-pub(super) fn inside<'a>(path: &'a str, workdir: &str) -> &'a str {
-    let inside = Path::new(path).strip_prefix(workdir).ok();
-    let inside = inside
-        .and_then(Path::to_str)
-        .filter(|inside| !inside.is_empty());
-    clip(inside.unwrap_or(path), NAME)
+/// A path as people see it: from the working directory, if it is inside.
+pub(super) fn seen(path: &str, workdir: &str) -> String {
+    clip(&path_in(workdir, path), NAME).to_owned()
 }
 
-/// An item of a call's content that is a `diff`, as `{path, oldText, newText}`. `oldText` is null for a
-/// new file. If both texts are too long, they are the lines around the change, from line `line`, with
-/// `truncated`, `oldBytes` and `newBytes`; what is too long even so is cut.
-fn notice(item: &Value, workdir: &str) -> Value {
-    let path = inside(item["path"].as_str().unwrap_or_default(), workdir);
-    let old = item["oldText"].as_str();
-    let new = item["newText"].as_str().unwrap_or_default();
+/// The changes that are shown in what is said of a call.
+pub(super) fn diffs(said: &Value) -> impl Iterator<Item = &Value> {
+    let content = said["content"].as_array().into_iter().flatten();
+    content.filter(|item| item["type"] == "diff")
+}
+
+/// Whether a change makes a new file.
+pub(super) fn is_new(diff: &Value) -> bool {
+    diff["oldText"].as_str().is_none_or(str::is_empty)
+}
+
+/// The changes by file, in the order in which the files come.
+fn by_file<'a>(update: &'a Value, workdir: &str) -> Vec<(String, Vec<&'a Value>)> {
+    let mut files: Vec<(String, Vec<&Value>)> = Vec::new();
+    let mut places = HashMap::new();
+    for item in diffs(update) {
+        let path = seen(item["path"].as_str().unwrap_or_default(), workdir);
+        let place = *places.entry(path).or_insert_with_key(|path| {
+            files.push((path.clone(), Vec::new()));
+            files.len() - 1
+        });
+        files[place].1.push(item);
+    }
+    files
+}
+
+/// Changes of one file, items of a call's content, as `{path, oldText, newText}`. Agents may show each place of a file
+/// that they change by itself; these follow one another in the texts. `oldText` is null for a new file. If both texts
+/// are too long, they are the lines around the change, from line `line`, with `truncated`, `oldBytes` and `newBytes`;
+/// what is too long even so is cut.
+fn content(path: &str, items: &[&Value]) -> Value {
+    let old = joined(items, "oldText");
+    let new = joined(items, "newText").unwrap_or_default();
     let whole = json!({"path": path, "oldText": old, "newText": new});
     if size(&whole) <= NOTICE {
         return whole;
     }
-    let (line, changed_old, changed_new) = changed(old.unwrap_or_default(), new);
+    let (line, changed_old, changed_new) = changed(old.as_deref().unwrap_or_default(), &new);
     let most = NOTICE / 2 - 8 * NAME;
     json!({
         "path": path,
-        "oldText": old.map(|_| clip_json(changed_old, most)),
+        "oldText": old.as_ref().map(|_| clip_json(changed_old, most)),
         "newText": clip_json(changed_new, most),
         "line": line,
         "truncated": true,
-        "oldBytes": old.map(str::len),
+        "oldBytes": old.as_ref().map(String::len),
         "newBytes": new.len(),
     })
+}
+
+/// The texts of a member of each, one after the other, each on lines of its own.
+fn joined(items: &[&Value], member: &str) -> Option<String> {
+    let mut texts = items.iter().filter_map(|item| item[member].as_str());
+    let mut all = texts.next()?.to_owned();
+    for text in texts {
+        if !all.is_empty() && !all.ends_with('\n') {
+            all.push('\n');
+        }
+        all.push_str(text);
+    }
+    Some(all)
 }
 
 /// The lines that differ, with some around them, and the number of the first.
@@ -123,16 +165,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_inside_the_folder_is_seen_from_there() {
-        for (path, seen) in [
-            ("/srv/project/src/a.rs", "src/a.rs"),
-            ("/srv/project2/a.rs", "/srv/project2/a.rs"),
-            ("/srv/project", "/srv/project"),
-            ("/etc/hosts", "/etc/hosts"),
-            ("a.rs", "a.rs"),
-        ] {
-            assert_eq!(inside(path, "/srv/project"), seen);
-        }
+    fn places_of_a_file_that_are_shown_one_by_one_are_one_change() {
+        let item = |path: &str, old: &str, new: &str| json!({"type": "diff", "path": path, "oldText": old, "newText": new});
+        let shown = json!({"content": [
+            item("/w/a", "1", "one"), item("/w/b", "x\n", "y\n"), item("/w/a", "5\n", "five\n"), item("/w/a", "9", "nine"),
+        ]});
+        let mut diffs = Diffs::default();
+        let told = diffs.follow(&shown, "/w");
+        let wanted = [
+            json!({"path": "a", "oldText": "1\n5\n9", "newText": "one\nfive\nnine"}),
+            json!({"path": "b", "oldText": "x\n", "newText": "y\n"}),
+        ];
+        let contents: Vec<_> = told.iter().map(|(_, content)| json!(content)).collect();
+        assert_eq!(contents, wanted);
+        assert_eq!(diffs.edited(), ["a", "b"]);
+        assert_eq!(diffs.follow(&shown, "/w"), []);
     }
 
     #[test]
@@ -140,8 +187,8 @@ mod tests {
         let line = |n: usize| format!("line {n} {}\n", "x".repeat(60));
         let old: String = (1..=20_000).map(line).collect();
         let new = old.replacen("line 10000 ", "line ten thousand ", 1);
-        let item = json!({"path": "/w/a", "oldText": old, "newText": new});
-        let shown = notice(&item, "/w");
+        let item = json!({"oldText": old, "newText": new});
+        let shown = content("a", &[&item]);
         assert_eq!(shown["path"], "a");
         assert_eq!(shown["line"], 9997);
         assert_eq!(shown["truncated"], true);
@@ -158,8 +205,8 @@ mod tests {
     #[test]
     fn a_change_that_is_large_itself_is_cut() {
         let new = "\u{1}\n".repeat(1024 * 1024);
-        let item = json!({"path": "a", "oldText": null, "newText": new});
-        let shown = notice(&item, "/w");
+        let item = json!({"oldText": null, "newText": new});
+        let shown = content("a", &[&item]);
         assert!(size(&shown) <= NOTICE);
         assert!(shown["newText"].as_str().unwrap().len() > 1000);
         assert_eq!(shown["oldText"], Value::Null);

@@ -11,12 +11,11 @@ const KIND: usize = 64;
 
 /// Kinds that say the whole of something each time, and so are no news when they repeat themselves.
 /// They come at any time, also in the middle of a message.
-const STANDING: [&str; 5] = [
+const STANDING: [&str; 4] = [
     "available_commands_update",
     "config_option_update",
     "current_mode_update",
     "session_info_update",
-    "usage_update",
 ];
 
 /// What was said last, of each kind that repeats itself.
@@ -47,24 +46,21 @@ impl Notices {
         self.is_news(&event).then_some(event)
     }
 
-    /// Whether an event is no repetition.
+    /// Whether an event is no repetition of something that is said as a whole each time.
     pub(super) fn is_news(&mut self, event: &CoreEvent) -> bool {
-        let CoreEvent::Notice {
-            name,
-            value,
-            call: None,
-        } = event
-        else {
-            return true;
+        let (name, now) = match event {
+            CoreEvent::Notice {
+                name,
+                value,
+                call: None,
+            } if says_how_things_stand(name) => (name.as_str(), digest(value)),
+            CoreEvent::Todos(todos) => ("todos", digest(&serde_json::json!(todos))),
+            _ => return true,
         };
-        if name != "acp.plan" && !name.strip_prefix("acp.").is_some_and(is_standing) {
-            return true;
-        }
-        let now = digest(value);
         if let Some((_, last)) = self.last.iter_mut().find(|(known, _)| known == name) {
             return std::mem::replace(last, now) != now;
         }
-        self.last.push((name.clone(), now));
+        self.last.push((name.to_owned(), now));
         true
     }
 }
@@ -74,11 +70,9 @@ pub(super) fn is_standing(kind: &str) -> bool {
     STANDING.contains(&kind)
 }
 
-/// What is said in another session, which an agent of the agent works in: `{session, update}`.
-pub(super) fn of_subagent(session: &str, mut update: Value) -> CoreEvent {
-    strip_meta(&mut update);
-    let value = serde_json::json!({"session": clip(session, 256), "update": update});
-    CoreEvent::notice("acp.subagent", fit(value))
+/// Whether the notice of this name does.
+pub(super) fn says_how_things_stand(name: &str) -> bool {
+    name.strip_prefix("acp.").is_some_and(is_standing)
 }
 
 /// Takes vendors' additions out: they carry paths, commands and settings of the machine.

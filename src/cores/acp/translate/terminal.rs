@@ -48,7 +48,7 @@ impl Terminals {
                 notice.extend(command.map(|it| ("command".into(), clip(it, 8 * NAME).into())));
                 let cwd = meta["terminal_info"]["cwd"].as_str();
                 let cwd = cwd.filter(|_| of_this(&meta["terminal_info"]));
-                notice.extend(cwd.map(|cwd| ("cwd".into(), diff::inside(cwd, workdir).into())));
+                notice.extend(cwd.map(|cwd| ("cwd".into(), diff::seen(cwd, workdir).into())));
             }
             let more = &meta["terminal_output_delta"];
             let whole = &meta["terminal_output"];

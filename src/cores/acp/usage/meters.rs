@@ -51,6 +51,8 @@ impl Meters {
         before.truncate(MODELS);
         Spent {
             counts: spent,
+            // What was told of it is not of this turn alone.
+            own: None,
             model: now.model,
         }
     }

@@ -21,14 +21,8 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Tells what is new of it.
-    pub(super) fn follow(
-        &mut self,
-        update: &Value,
-        command: Option<&str>,
-        workdir: &str,
-        tell: &mut Teller,
-    ) {
-        if let Some(locations) = locations(update, workdir) {
+    pub(super) fn follow(&mut self, update: &Value, command: Option<&str>, tell: &mut Teller) {
+        if let Some(locations) = locations(update, tell.workdir()) {
             let now = digest(&locations);
             let is_nowhere = self.locations.is_none() && locations == json!([]);
             if self.locations.replace(now) != Some(now) && !is_nowhere {
@@ -36,9 +30,11 @@ impl Changes {
                 tell.notice("acp.locations", fit(value));
             }
         }
-        let printed = self.terminals.follow(update, command, workdir);
+        let printed = self.terminals.follow(update, command, tell.workdir());
         tell.notices("acp.terminal", printed);
-        tell.notices("acp.diff", self.diffs.follow(update, workdir));
+        for (path, content) in self.diffs.follow(update, tell.workdir()) {
+            tell.diff(path, content);
+        }
     }
 
     /// What was printed.
@@ -70,7 +66,7 @@ impl Changes {
 fn locations(update: &Value, workdir: &str) -> Option<Value> {
     let mut left = NOTICE / 2;
     let place = |place: &Value| {
-        let path = diff::inside(place["path"].as_str()?, workdir);
+        let path = diff::seen(place["path"].as_str()?, workdir);
         left = left.checked_sub(path.len() + 32)?;
         let mut seen = json!({"path": path});
         if place["line"].is_u64() {

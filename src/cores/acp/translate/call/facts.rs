@@ -41,10 +41,25 @@ impl Facts {
         merge(&mut self.status, update["status"].as_str());
     }
 
+    /// What its tool is called, if that is said.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What it is called for people.
+    pub(super) fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
     /// What its tool is called, as far as anything says so.
     pub(super) fn tool(&self) -> &str {
         let name = self.name.as_deref().or(self.kind.as_deref());
         name.unwrap_or("tool")
+    }
+
+    /// Its kind, as far as anything says so.
+    pub(super) fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or_default()
     }
 
     /// The facts as members, the name only if the call was opened under another.

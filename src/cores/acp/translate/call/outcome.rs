@@ -45,6 +45,14 @@ impl Outcome {
         self.output = Some(text.unwrap_or_else(|| Output::Other(shown::of_output(output))));
     }
 
+    /// The text that was returned, beside what is shown for people.
+    pub(super) fn returned(&self) -> Option<&str> {
+        match &self.output {
+            Some(Output::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// What is new of what is shown, while the call goes on.
     pub(super) fn news(&mut self) -> Option<Value> {
         self.shown.news()
@@ -56,11 +64,7 @@ impl Outcome {
         if !self.shown.is_empty() {
             return self.shown.content();
         }
-        let returned = match &self.output {
-            Some(Output::Text(text)) => text.as_str(),
-            _ => "",
-        };
-        let texts = [returned, printed, edits];
+        let texts = [self.returned().unwrap_or_default(), printed, edits];
         match (
             texts.into_iter().find(|text| !text.is_empty()),
             &self.output,

@@ -41,8 +41,15 @@ fn a_call_with_an_id_that_is_too_long_to_be_kept_is_left_out() {
 
 fn assert_notices_fit(events: &[CoreEvent]) {
     for event in events {
-        if let CoreEvent::Notice { name, value, .. } = event {
-            assert!(size(value) <= NOTICE, "{name}: {}", size(value));
+        match event {
+            CoreEvent::Notice { name, value, .. } => {
+                assert!(size(value) <= NOTICE, "{name}: {}", size(value));
+            }
+            CoreEvent::Diff { path, content, .. } => {
+                let value = json!(content);
+                assert!(size(&value) <= NOTICE, "{path}: {}", size(&value));
+            }
+            _ => {}
         }
     }
 }
@@ -64,7 +71,7 @@ fn a_call_with_megabytes_of_everything_is_cut_and_says_so() {
     };
     let events = play(script());
     assert_notices_fit(&events);
-    assert_eq!(said(&events, "acp.diff")[0]["newBytes"], long.len());
+    assert_eq!(diffs(&events)[0]["newBytes"], long.len());
     assert_eq!(said(&events, "acp.output")[0]["truncated"], true);
     let picture = &said(&events, "acp.content")[0];
     assert_eq!(
@@ -74,7 +81,7 @@ fn a_call_with_megabytes_of_everything_is_cut_and_says_so() {
     let Some(CoreEvent::ToolCallResult {
         content: Content::Text(text),
         ..
-    }) = events.last()
+    }) = spine(events.clone()).pop()
     else {
         panic!("no result");
     };
@@ -127,14 +134,66 @@ fn a_large_update_of_any_kind_fits_into_a_notice() {
         update(json!({"sessionUpdate": "x".repeat(1000)})),
         update(json!({"sessionUpdate": "agent_message_chunk",
             "content": {"type": "image", "data": long, "mimeType": "image/png"}})),
-        Said::Update(json!({"sessionId": "child", "update":
-            {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": long}}})),
     ]);
     assert_notices_fit(&events);
-    assert_eq!(events.len(), 4);
+    assert_eq!(events.len(), 3);
     assert_eq!(
         said(&events, "acp.content")[0]["content"]["mimeType"],
         "image/png"
     );
-    assert_eq!(said(&events, "acp.subagent")[0]["session"], "child");
+}
+
+fn within(child: &str, mut call: Value) -> Said {
+    call["sessionUpdate"] = json!("tool_call");
+    Said::Update(json!({"sessionId": child, "update": call}))
+}
+
+#[test]
+fn more_sub_agents_than_are_followed_cost_only_the_one_unheard_of_for_longest() {
+    let ask = |n: usize| {
+        Said::Asked(json!({"sessionId": format!("child-{n}"), "toolCall": {"toolCallId": "1"}}))
+    };
+    let mut translator = translator();
+    let events: Vec<_> = (0..65).flat_map(|n| translator.hear(ask(n))).collect();
+    let refused = |child: &str| CoreEvent::Within {
+        sub_agent: child.into(),
+        event: gave(&format!("{child}/1"), REFUSED, true).into(),
+    };
+    assert!(events.contains(&refused("child-0")) && !events.contains(&refused("child-1")));
+    let rest = translator.finish();
+    assert_eq!(rest.len(), 64);
+    assert!(rest.contains(&refused("child-1")) && rest.contains(&refused("child-64")));
+}
+
+#[test]
+fn what_is_kept_of_all_sub_agents_together_has_a_bound() {
+    let mut translator = translator();
+    let long = "x".repeat(MIB - 1);
+    let mut events = Vec::new();
+    for n in 0..12 {
+        let call = json!({"toolCallId": "1", "name": "a", "status": "pending",
+            "rawInput": {"text": long}, "content": [shown(&long)]});
+        events.extend(translator.hear(within(&format!("child-{n}"), call)));
+        assert!(translator.children.kept() <= KEPT);
+    }
+    let is_closed = |n: usize| {
+        let child = format!("child-{n}");
+        events.contains(&CoreEvent::Within {
+            sub_agent: child.as_str().into(),
+            event: closed(&format!("{child}/1")).into(),
+        })
+    };
+    assert!(is_closed(0) && is_closed(7) && !is_closed(11));
+}
+
+#[test]
+fn a_sub_agent_with_an_id_that_is_too_long_to_be_kept_is_left_out() {
+    let longer = "i".repeat(ID + 1);
+    let call = json!({"toolCallId": "1", "name": "a"});
+    assert_eq!(play([within(&longer, call)]), []);
+    let mut translator = translator();
+    let params = json!({"sessionId": longer, "toolCall": {"toolCallId": "1", "title": "x"}});
+    let (events, request) = translator.ask(&params);
+    assert_eq!(events, []);
+    assert_eq!(request.unwrap().call, None, "people are asked all the same");
 }

@@ -237,37 +237,3 @@ fn places_are_told_when_they_change_and_as_seen_from_the_folder() {
         ]
     );
 }
-
-#[test]
-fn a_todo_tool_is_a_plan_too() {
-    let todos = |status: &str| {
-        json!({"todos": [
-        {"content": "look", "status": status, "priority": "high"},
-        {"content": "mend", "status": "pending", "activeForm": "mending"}]})
-    };
-    let wrote = |id: &str, status: &str| {
-        call(json!({"toolCallId": id, "title": "todowrite",
-        "status": "in_progress", "rawInput": todos(status)}))
-    };
-    let events = play([
-        call(
-            json!({"toolCallId": "0", "title": "todoread", "status": "in_progress", "rawInput": todos("x")}),
-        ),
-        wrote("1", "pending"),
-        wrote("2", "pending"),
-        wrote("3", "completed"),
-    ]);
-    let plan = |status: &str| {
-        json!({"entries": [
-        {"content": "look", "priority": "high", "status": status},
-        {"content": "mend", "priority": "medium", "status": "pending"}]})
-    };
-    assert_eq!(
-        said(&events, "acp.plan"),
-        [plan("pending"), plan("completed")]
-    );
-    assert!(
-        events.contains(&opened("1", "todowrite")),
-        "the call stays a call"
-    );
-}

@@ -7,10 +7,15 @@ mod messages;
 mod pando;
 mod permissions;
 mod results;
+mod state;
+mod sub_agents;
 mod transcripts;
 
 use super::*;
-use crate::protocol::Content;
+use crate::{
+    deps::{PermissionRequest, SubAgentUpdate, Todo, TodoPriority, TodoStatus},
+    protocol::Content,
+};
 
 /// Something that an agent says.
 enum Said {
@@ -61,13 +66,59 @@ fn play_with(mut translator: Translator, script: impl IntoIterator<Item = Said>)
     events
 }
 
-/// The events without what is said about calls besides.
+/// The events without what is said about calls besides, and the files that they touch.
 fn spine(events: Vec<CoreEvent>) -> Vec<CoreEvent> {
-    let is_about_call =
-        |event: &CoreEvent| matches!(event, CoreEvent::Notice { call: Some(_), .. });
+    let is_about_call = |event: &CoreEvent| {
+        matches!(
+            event,
+            CoreEvent::Notice { call: Some(_), .. } | CoreEvent::Diff { .. } | CoreEvent::Files(_)
+        )
+    };
     let mut events = events;
     events.retain(|event| !is_about_call(event));
     events
+}
+
+/// What is shown of the changes that calls make.
+fn diffs(events: &[CoreEvent]) -> Vec<Value> {
+    let content = |event: &CoreEvent| match event {
+        CoreEvent::Diff { path, content, .. } => {
+            assert_eq!(content["path"], **path);
+            Some(json!(content))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(content).collect()
+}
+
+/// The files that are told of, in one piece for each event: `ACTION PATH`, with commas.
+fn files(events: &[CoreEvent]) -> Vec<String> {
+    let told = |event: &CoreEvent| match event {
+        CoreEvent::Files(files) => {
+            let files = files.iter();
+            let files = files.map(|file| format!("{:?} {}", file.action(), file.path()));
+            Some(files.collect::<Vec<_>>().join(", "))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(told).collect()
+}
+
+/// What is told of sub-agents.
+fn sub_agents(events: &[CoreEvent]) -> Vec<SubAgentUpdate> {
+    let told = |event: &CoreEvent| match event {
+        CoreEvent::SubAgent(update) => Some(SubAgentUpdate::clone(update)),
+        _ => None,
+    };
+    events.iter().filter_map(told).collect()
+}
+
+fn todo(content: &str, status: TodoStatus, priority: TodoPriority) -> Todo {
+    Todo {
+        content: content.into(),
+        status,
+        priority,
+    }
 }
 
 /// The values of the notices of one name.

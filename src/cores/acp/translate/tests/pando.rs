@@ -1,6 +1,7 @@
 //! A turn as Pando's sessions tell it: what is documented of its updates and requests.
 
 use super::*;
+use crate::deps::{ContextUpdate, Tokens};
 
 fn pando_call(id: &str, tool: &str, title: &str, input: &Value) -> Said {
     call(
@@ -48,6 +49,11 @@ fn a_whole_turn_of_pando_is_understood() {
         update(json!({"sessionUpdate": "usage_update", "used": 5, "size": 10})),
     ]);
     let notice = |name: &str, value: Value| CoreEvent::notice(name, value);
+    let context = ContextUpdate {
+        prompt: Some(Tokens::Counted(5)),
+        context_window: Some(10),
+        ..ContextUpdate::default()
+    };
     assert_eq!(
         spine(events.clone()),
         [
@@ -59,10 +65,7 @@ fn a_whole_turn_of_pando_is_understood() {
             CoreEvent::Reasoning("Hm.".into()),
             text("First a plan."),
             CoreEvent::MessageEnd,
-            notice(
-                "acp.plan",
-                json!({"entries": [{"content": "look", "priority": "high", "status": "pending"}]})
-            ),
+            CoreEvent::Todos(vec![todo("look", TodoStatus::Pending, TodoPriority::High)]),
             text("Then a look."),
             opened("c1", "bash"),
             arguments("c1", r#"{"command":"ls"}"#),
@@ -73,7 +76,7 @@ fn a_whole_turn_of_pando_is_understood() {
                 json!({"notification": {"type": "compaction"}})
             ),
             text("Done."),
-            notice("acp.usage_update", json!({"used": 5, "size": 10})),
+            CoreEvent::Context(context.into()),
         ]
     );
     assert_eq!(
@@ -87,7 +90,7 @@ fn a_whole_turn_of_pando_is_understood() {
     assert_eq!(
         said(&events, "acp.terminal"),
         [
-            json!({"terminalId": "c1", "command": "ls", "cwd": "/srv/project"}),
+            json!({"terminalId": "c1", "command": "ls", "cwd": "."}),
             json!({"terminalId": "c1", "output": "a.rs\n", "exitCode": 0}),
         ]
     );
@@ -148,4 +151,68 @@ fn r69_a_start_that_pando_makes_up_has_empty_arguments() {
         gave("c1", "x", false),
     ];
     assert_eq!(spine(events), expected);
+}
+
+#[test]
+fn the_files_of_pando_are_told_by_its_own_tools() {
+    let place = json!([{"path": "/srv/project/src/a.rs"}]);
+    let diff =
+        json!([{"type": "diff", "path": "/srv/project/src/a.rs", "oldText": "a", "newText": "b"}]);
+    let ended = |id: &str, metadata: &Value, content: &Value| {
+        progress(
+            json!({"toolCallId": id, "status": "completed", "kind": "edit", "locations": place,
+            "content": content, "rawOutput": {"output": "done", "metadata": metadata}}),
+        )
+    };
+    let file = json!({"file_path": "/srv/project/src/a.rs"});
+    let events = play([
+        pando_call("1", "view", "View", &file),
+        ended("1", &json!({}), &json!([])),
+        pando_call("2", "write", "Write", &file),
+        ended("2", &json!({"additions": 1}), &diff),
+        pando_call(
+            "3",
+            "patch",
+            "Patch",
+            &json!({"patch_text": "*** Begin Patch"}),
+        ),
+        ended("3", &json!({"files_changed": ["src/a.rs", "b.rs"]}), &diff),
+    ]);
+    assert_eq!(
+        files(&events),
+        [
+            "Read src/a.rs",
+            "Write src/a.rs",
+            "Patch src/a.rs, Patch b.rs"
+        ]
+    );
+}
+
+#[test]
+fn what_pando_sends_out_is_told_after_the_call_and_its_own_agent_tool_sends_out_nobody() {
+    let output = json!({"task_id": "task-0a1b2c3d", "status": "running"}).to_string();
+    let events = play([
+        pando_call(
+            "1",
+            "mesnada_spawn_agent",
+            "Spawn",
+            &json!({"prompt": "look"}),
+        ),
+        progress(json!({"toolCallId": "1", "status": "completed",
+            "content": [shown(&format!("```json\n{output}\n```"))],
+            "rawOutput": {"output": output, "metadata": {}}})),
+        pando_call("2", "agent", "Agent", &json!({"prompt": "look"})),
+        progress(
+            json!({"toolCallId": "2", "status": "completed", "rawOutput": {"output": "seen", "metadata": {}}}),
+        ),
+    ]);
+    let told: Vec<_> = sub_agents(&events).into_iter().map(|it| it.id).collect();
+    assert_eq!(told, ["task-0a1b2c3d".into()]);
+    let result = events
+        .iter()
+        .position(|event| matches!(event, CoreEvent::ToolCallResult { .. }));
+    let sent_out = events
+        .iter()
+        .position(|event| matches!(event, CoreEvent::SubAgent(_)));
+    assert!(result < sent_out);
 }

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use super::*;
-use crate::cores::acp::permission;
+use crate::{cores::acp::permission, deps::Tokens};
 
 const FOLDER: &str = "tests/agents/transcripts";
 
@@ -40,6 +40,25 @@ impl Owed {
         }
     }
 
+    /// Checks that the files were told of that it has to do with, if it has succeeded.
+    fn check_files(&self, events: &[CoreEvent], place: &str) {
+        let last = |member: &str| self.last.get(member).and_then(Value::as_str);
+        let actions: &[&str] = match last("kind") {
+            Some("read") => &["Read"],
+            Some("edit") => &["Edit", "Write"],
+            _ => return,
+        };
+        let places = self.last.get("locations").and_then(Value::as_array);
+        let places = places.filter(|_| last("status") == Some("completed"));
+        let told = files(events);
+        for path in places.into_iter().flatten().map(|it| inside(&it["path"])) {
+            let is_told = actions
+                .iter()
+                .any(|action| told.contains(&format!("{action} {path}")));
+            assert!(is_told, "{place}: {path} in {told:?}");
+        }
+    }
+
     /// Checks that all of that was told in the end.
     fn check_changes(&self, id: &str, events: &[CoreEvent], place: &str) {
         let told = |wanted: &str| -> Vec<&Value> {
@@ -53,13 +72,9 @@ impl Owed {
             });
             events.collect()
         };
-        let inside = |path: &Value| {
-            let path = path.as_str().unwrap();
-            path.trim_start_matches(&format!("{WORKDIR}/")).to_owned()
-        };
         for diff in &self.diffs {
             let whole = json!({"path": inside(&diff["path"]), "oldText": diff["oldText"], "newText": diff["newText"]});
-            assert!(told("acp.diff").contains(&&whole), "{place}: {whole}");
+            assert!(diffs(events).contains(&whole), "{place}: {whole}");
         }
         let Some(places) = self.last.get("locations").and_then(Value::as_array) else {
             return;
@@ -73,6 +88,14 @@ impl Owed {
     }
 }
 
+/// A path as seen from the working directory.
+fn inside(path: &Value) -> String {
+    match path.as_str().unwrap() {
+        WORKDIR => ".".to_owned(),
+        path => path.trim_start_matches(&format!("{WORKDIR}/")).to_owned(),
+    }
+}
+
 /// One session between two requests of the client.
 struct Replay {
     translator: Translator,
@@ -81,6 +104,8 @@ struct Replay {
     calls: BTreeMap<String, Owed>,
     standing: BTreeMap<String, Value>,
     text: String,
+    /// How full the context was said to be last.
+    used: Option<u64>,
 }
 
 impl Replay {
@@ -92,6 +117,7 @@ impl Replay {
             calls: BTreeMap::new(),
             standing: BTreeMap::new(),
             text: String::new(),
+            used: None,
         }
     }
 
@@ -130,6 +156,10 @@ impl Replay {
                 !text.is_empty()
             }
             "tool_call" | "tool_call_update" => self.note_call(update),
+            "usage_update" => {
+                self.used = update["used"].as_u64();
+                true
+            }
             _ if kind == "session_info_update" && update["title"].is_null() => {
                 update["_meta"]["codex"].is_object()
             }
@@ -193,7 +223,14 @@ impl Replay {
             let told = CoreEvent::notice(format!("acp.{kind}"), value);
             assert!(self.events.contains(&told), "{place}: {told:?}");
         }
+        let mut prompts = self.events.iter().filter_map(|event| match event {
+            CoreEvent::Context(update) => update.prompt,
+            _ => None,
+        });
+        let used = self.used.map(Tokens::Counted);
+        assert!(used.is_none() || used == prompts.next_back(), "{place}");
         for (id, owed) in &self.calls {
+            owed.check_files(&self.events, place);
             owed.check_changes(id, &self.events, place);
             check_call(id, owed, &self.events, &format!("{place}: {id}"));
         }
